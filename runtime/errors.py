@@ -1,0 +1,29 @@
+"""What can go wrong by a user's hand: one family of exceptions, each with one clear line.
+
+A message says what was found, what was expected and what to do about it. The command line prints it without a
+traceback and exits with 2; a program catches `TTSError`.
+"""
+
+
+class TTSError(Exception):
+    """Base of every error a user can cause, in any room of the project."""
+
+
+class PackageError(TTSError):
+    """A package folder is missing, incomplete, changed, or of a format this version does not read."""
+
+
+class ModeError(TTSError):
+    """What was asked does not fit the package: a voice, speaker, language or instruction it cannot serve."""
+
+
+class TextError(TTSError):
+    """A text that cannot be spoken: empty, blank, or not valid Unicode."""
+
+
+class OptionError(TTSError):
+    """An option's value is outside what it accepts."""
+
+
+class OutputError(TTSError):
+    """A result cannot be written where it was asked for."""
