@@ -1,0 +1,1 @@
+"""The parity room: upstream PyTorch as the oracle, and the comparison of a package with it."""

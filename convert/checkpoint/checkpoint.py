@@ -1,0 +1,80 @@
+"""A whole checkpoint, opened and checked before anything is computed from it."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from qwen3_tts_ncnn.convert.checkpoint.config import (
+    CODEC_CONFIG,
+    CONFIG,
+    GENERATION_CONFIG,
+    CheckpointConfig,
+    read_config,
+)
+from qwen3_tts_ncnn.convert.checkpoint.inventory import check_inventory, codec_tensors, main_tensors
+from qwen3_tts_ncnn.convert.checkpoint.source import CheckpointSource
+from qwen3_tts_ncnn.convert.checkpoint.tensors import Tensors, open_tensors
+from qwen3_tts_ncnn.convert.errors import CheckpointError
+
+CODEC_FOLDER = "speech_tokenizer"
+# Official checkpoints have the first three; a folder may hold the fourth instead of the first two.
+TOKENIZER_FILES = ("vocab.json", "merges.txt", "tokenizer_config.json", "tokenizer.json")
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """A checkpoint whose configuration and tensors agree. Make it with `Checkpoint.open`."""
+
+    config: CheckpointConfig
+    main: Tensors  # talker, code predictor, text side, and a Base checkpoint's speaker encoder
+    codec: Tensors
+    folder: Path
+    source: CheckpointSource
+
+    @classmethod
+    def open(cls, source: CheckpointSource | Path | str) -> Checkpoint:
+        """Read the configuration and the tensors' headers, and check one against the other.
+
+        Args:
+            source: what `find_checkpoint` returned, or a folder.
+
+        Raises:
+            CheckpointError: a file is missing or broken, the checkpoint is of a kind that cannot be converted, or a
+                tensor is missing, surplus, or of another shape than the configuration implies.
+        """
+        if not isinstance(source, CheckpointSource):
+            folder = Path(source)
+            source = CheckpointSource(folder=folder, repo=None, revision=None, name=folder.resolve().name)
+        config = read_config(source.folder)
+        main, codec = open_tensors(source.folder), open_tensors(source.folder / CODEC_FOLDER)
+        check_inventory(_label(main), main.shapes, main_tensors(config))
+        check_inventory(_label(codec), codec.shapes, codec_tensors(config))
+        return cls(config=config, main=main, codec=codec, folder=source.folder, source=source)
+
+    def files(self) -> tuple[Path, ...]:
+        """Every file the conversion reads, sorted by path."""
+        named = [self.folder / name for name in (CONFIG, GENERATION_CONFIG, CODEC_CONFIG)]
+        tokenizer = [path for path in (self.folder / name for name in TOKENIZER_FILES) if path.exists()]
+        return tuple(sorted({*named, *tokenizer, *self.main.files, *self.codec.files}))
+
+    def file_hashes(self) -> dict[str, str]:
+        """Relative POSIX path → sha256 (hex) of every file the conversion reads, sorted by path.
+
+        Raises:
+            CheckpointError: a file has gone or cannot be read.
+        """
+        return {path.relative_to(self.folder).as_posix(): _sha256(path) for path in self.files()}
+
+
+def _label(tensors: Tensors) -> str:
+    return str(tensors.files[0])
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError as error:
+        raise CheckpointError(f"{path} cannot be read ({error.strerror}): check the file and its permissions") from None

@@ -1,0 +1,129 @@
+"""Is the ncnn graph the torch module? Runs both on the same input, as the runtime will run it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from qwen3_tts_ncnn.convert.checkpoint.config import DecoderConfig
+from qwen3_tts_ncnn.convert.errors import ConversionError
+from qwen3_tts_ncnn.runtime.codec import CodecDecoder
+from qwen3_tts_ncnn.runtime.graph import Graph
+from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
+from qwen3_tts_ncnn.runtime.manifest import Codec, Decoder
+from qwen3_tts_ncnn.runtime.mat import Floats
+
+# How the runtime runs a graph: (graph, the module's inputs, names of inputs, names of outputs) → outputs.
+Runner = Callable[[Graph, Sequence[Tensor], Sequence[str], Sequence[str]], list[Floats]]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """What a comparison measures, and the value that it must not pass."""
+
+    measure: str
+    limit: float
+    at_least: bool = False
+
+    def holds(self, value: float) -> bool:
+        """Whether a measured value is within the bound; NaN never is."""
+        return value >= self.limit if self.at_least else value <= self.limit
+
+    def worst(self, values: Sequence[float]) -> float:
+        """The value nearest to failing, or NaN where there is one."""
+        if np.isnan(values).any():
+            return float("nan")
+        return min(values) if self.at_least else max(values)
+
+
+def check_graph(
+    name: str,
+    graph: Graph,
+    module: nn.Module,
+    examples: Sequence[Sequence[Tensor]],
+    *,
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    runner: Runner,
+    bound: Bound,
+) -> float:
+    """Compares graph and module on each example and returns the worst value measured.
+
+    Raises `ConversionError` when it is beyond the bound.
+    """
+    values = []
+    for example in examples:
+        with torch.no_grad():
+            expected = module(*example)
+        expected = [expected] if isinstance(expected, Tensor) else list(expected)
+        measured = runner(graph, example, inputs, outputs)
+        # A codec's states are compared by what they are for: the runner hands them from chunk to chunk.
+        for ours, theirs in zip(measured, expected, strict=False):
+            measure = signal_to_noise if bound.at_least else relative_error
+            values.append(measure(ours, theirs.numpy().squeeze(0) if theirs.ndim > ours.ndim else theirs.numpy()))
+    worst = bound.worst(values)
+    if not bound.holds(worst):
+        raise ConversionError(
+            f"graph {name} does not compute what its torch module does: {bound.measure} {worst:.3g}, "
+            f"expected {'at least' if bound.at_least else 'at most'} {bound.limit:g}; please report it"
+        )
+    return worst
+
+
+def relative_error(ours: Floats, theirs: Floats) -> float:
+    """Largest absolute difference over largest absolute value; infinite where shapes or finiteness differ."""
+    if ours.shape != theirs.shape or not np.isfinite(ours).all():
+        return float("inf")
+    scale = float(np.abs(theirs).max())
+    return float(np.abs(ours - theirs).max()) / scale if scale else float(np.abs(ours).max())
+
+
+def signal_to_noise(ours: Floats, theirs: Floats) -> float:
+    """10 · log10(Σ signal² / Σ difference²) in dB; infinite for equal signals."""
+    if not np.isfinite(ours).all():
+        return float("-inf")
+    noise = float(np.square(ours.astype(np.float64) - theirs).sum())
+    signal = float(np.square(theirs.astype(np.float64)).sum())
+    if noise == 0:
+        return float("inf")
+    return 10 * float(np.log10(signal / noise)) if signal else float("-inf")
+
+
+def run_plain(graph: Graph, example: Sequence[Tensor], inputs: Sequence[str], outputs: Sequence[str]) -> list[Floats]:
+    """Every output of one run; ids go in without their leading 1."""
+    arrays = [tensor.numpy().reshape(-1) if tensor.dtype == torch.int32 else tensor.numpy() for tensor in example]
+    run = graph.extractor(dict(zip(inputs, arrays, strict=True)))
+    return [run.array(name) for name in outputs]
+
+
+def run_decoder(config: DecoderConfig) -> Runner:
+    """Prefill of all but the last three rows, then three single steps through the KV cache."""
+    shape = Decoder(
+        layers=config.num_hidden_layers,
+        hidden_size=config.hidden_size,
+        head_dim=config.head_dim,
+        rope_theta=config.rope_theta,
+        vocab_size=config.vocab_size,
+    )
+
+    def run(graph: Graph, example: Sequence[Tensor], inputs: Sequence[str], outputs: Sequence[str]) -> list[Floats]:
+        rows = example[0].squeeze(0).numpy()
+        decoder = CachedDecoder(graph, shape)
+        cache = decoder.cache(len(rows))
+        pieces = np.split(rows, range(len(rows) - 3, len(rows)))
+        return [np.concatenate([decoder.forward(piece, cache) for piece in pieces])]
+
+    return run
+
+
+def run_codec(shape: Codec) -> Runner:
+    """A stream in three chunks: 1 frame, all but 2, and the rest."""
+
+    def run(graph: Graph, example: Sequence[Tensor], inputs: Sequence[str], outputs: Sequence[str]) -> list[Floats]:
+        codes = example[0].numpy().reshape(-1, shape.codebooks) % shape.codebook_size
+        stream = CodecDecoder(graph, shape).stream()
+        return [np.concatenate([stream.decode(piece) for piece in np.split(codes, (1, len(codes) - 1))])]
+
+    return run

@@ -1,0 +1,66 @@
+"""Runs pnnx on a traced module and returns ncnn's param text and weights."""
+
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from qwen3_tts_ncnn.convert.errors import ConversionError
+
+
+@dataclass(frozen=True)
+class Exported:
+    """A graph as pnnx left it: its text, and the file that holds its weights."""
+
+    param: str
+    bin: Path
+
+
+def export(module: nn.Module, inputs: Sequence[Tensor], other_inputs: Sequence[Tensor], work: Path) -> Exported:
+    """Traces the module on `inputs` and converts it; axes that differ in `other_inputs` become dynamic.
+
+    `work` is an empty folder for pnnx's intermediate files, about four times the size of the weights.
+    Raises `ConversionError` when pnnx fails or reports something it could not convert.
+    """
+    trace = work / "traced.pt"
+    with torch.no_grad():
+        traced = torch.jit.trace(module, tuple(inputs), check_trace=False)  # type: ignore[no-untyped-call]
+        torch.jit.save(traced, str(trace))
+    command = [
+        str(pnnx_executable()),
+        trace.name,
+        f"inputshape={_shapes(inputs)}",
+        f"inputshape2={_shapes(other_inputs)}",
+        "fp16=0",
+        "optlevel=2",
+    ]
+    run = subprocess.run(command, cwd=work, capture_output=True, text=True, errors="replace", check=False)
+    log = run.stdout + run.stderr
+    param, weights = work / "traced.ncnn.param", work / "traced.ncnn.bin"
+    if run.returncode != 0 or not param.is_file() or not weights.is_file():
+        last = log.strip().splitlines()[-1:] or ["no output"]
+        raise ConversionError(f"pnnx failed with exit code {run.returncode}: {last[0]}")
+    complaints = [line.strip() for line in log.splitlines() if "is not supported" in line]
+    if complaints:
+        raise ConversionError(f"pnnx could not convert the graph: {complaints[0]}")
+    return Exported(param.read_text(encoding="utf-8"), weights)
+
+
+def pnnx_executable() -> Path:
+    """The pnnx of this Python environment, else the one on PATH. Raises `ConversionError` when there is none."""
+    beside = Path(sysconfig.get_path("scripts")) / ("pnnx.exe" if sys.platform == "win32" else "pnnx")
+    found = str(beside) if beside.is_file() else shutil.which("pnnx")
+    if not found:
+        raise ConversionError("pnnx is not installed: pip install 'qwen3-tts-ncnn[convert]'")
+    return Path(found)
+
+
+def _shapes(tensors: Sequence[Tensor]) -> str:
+    kinds = {torch.float32: "f32", torch.int64: "i64", torch.int32: "i32"}
+    return ",".join(f"[{','.join(map(str, t.shape))}]{kinds[t.dtype]}" for t in tensors)

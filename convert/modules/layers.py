@@ -1,0 +1,73 @@
+"""Layers shared by the export modules: norm, rotary embedding, attention, SwiGLU.
+
+Every module of this package is built by a `from_weights` class method from a `Weights` scope and keeps a leading axis
+of 1 from its inputs to its outputs: pnnx 20261020 turns a first axis that is not 1 into a *batch axis*, which the
+cached SDPA refuses (extract returns −1) and other layers compute wrongly.
+"""
+
+from typing import Self
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
+
+
+class RMSNorm(nn.Module):
+    """y = w · x / √(mean(x²) + ε) over the last axis (M: `Qwen3TTSRMSNorm`, T: `Qwen3TTSTokenizerV2DecoderRMSNorm`)."""
+
+    def __init__(self, weight: Tensor, eps: float) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(weight)
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.weight * (x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + self.eps))
+
+
+def linear(weights: Weights) -> nn.Linear:
+    """A Linear of the scope's `weight` (out, in) and, where there is one, `bias` (out)."""
+    weight = weights.take("weight")
+    bias = weights.take("bias") if weights.has("bias") else None
+    return linear_of(weight, bias)
+
+
+def linear_of(weight: Tensor, bias: Tensor | None = None) -> nn.Linear:
+    """A Linear of the given tensors, without initialising what is thrown away."""
+    layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, device="meta")
+    layer.weight = nn.Parameter(weight)
+    if bias is not None:
+        layer.bias = nn.Parameter(bias)
+    return layer
+
+
+def embedding_of(weight: Tensor) -> nn.Embedding:
+    """An Embedding of the given table (rows, width)."""
+    return nn.Embedding.from_pretrained(weight)
+
+
+def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
+    """Rotary embedding by halves (M:615) of x (1, heads, n, d) with tables (n, d), both halves alike.
+
+    pnnx fuses exactly this form into RotaryEmbed. ncnn's layer reads half of each row, so the runtime feeds tables of
+    width d / 2, its documented form.
+    """
+    half = x.shape[-1] // 2
+    turned = torch.cat((-x[..., half:], x[..., :half]), dim=-1)
+    return x * cos + turned * sin
+
+
+class SwiGLU(nn.Module):
+    """down(silu(gate(x)) · up(x)) (M: `Qwen3TTSTalkerTextMLP`)."""
+
+    def __init__(self, gate: nn.Linear, up: nn.Linear, down: nn.Linear) -> None:
+        super().__init__()
+        self.gate_proj, self.up_proj, self.down_proj = gate, up, down
+
+    @classmethod
+    def from_weights(cls, weights: Weights) -> Self:
+        return cls(*(linear(weights / name) for name in ("gate_proj", "up_proj", "down_proj")))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))

@@ -1,0 +1,109 @@
+"""Upstream's PyTorch model as the oracle: fp32, CPU, greedy, its own code path, unmodified."""
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+
+from qwen3_tts_ncnn.parity.cases import Case
+from qwen3_tts_ncnn.parity.errors import ParityError
+from qwen3_tts_ncnn.parity.observe import observed
+from qwen3_tts_ncnn.parity.quiet import quiet
+from qwen3_tts_ncnn.parity.trace import FloatArray, OracleTrace, TokenArray
+from qwen3_tts_ncnn.parity.upstream_stubs import import_upstream
+
+
+class Oracle:
+    """A checkpoint in upstream's hands. Make one with `Oracle.load`."""
+
+    def __init__(self, upstream: Any, threads: int | None) -> None:
+        self._upstream = upstream
+        self._threads = threads
+        self._config = upstream.model.config.talker_config
+
+    @classmethod
+    def load(cls, checkpoint: Path, threads: int | None = None) -> Self:
+        """Load a CustomVoice checkpoint folder as upstream does, in fp32.
+
+        Args:
+            checkpoint: folder in the official layout.
+            threads: torch threads while it works; None leaves torch's own.
+
+        Raises:
+            ParityError: upstream is missing or of another version, the folder does not load, or is not CustomVoice.
+        """
+        if not (checkpoint / "config.json").is_file():
+            raise ParityError(f"no checkpoint at {checkpoint}: expected a folder with config.json and the weights")
+        model_class = import_upstream()
+        try:
+            with quiet(), _torch_threads(threads):
+                upstream = model_class.from_pretrained(str(checkpoint), dtype=torch.float32)
+        except Exception as error:  # a broken checkpoint shows as almost any exception in there
+            reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+            raise ParityError(f"upstream cannot load {checkpoint}: {reason}") from error
+        kind = upstream.model.tts_model_type
+        if kind != "custom_voice":
+            raise ParityError(f"{checkpoint} is a {kind} checkpoint; parity compares custom_voice ones")
+        return cls(upstream, threads)
+
+    @property
+    def speakers(self) -> dict[str, str | None]:
+        """Name → dialect, or None, in the checkpoint's order."""
+        return {name: self._config.spk_is_dialect.get(name) or None for name in self._config.spk_id}
+
+    @property
+    def languages(self) -> list[str]:
+        """Names that may be asked for, "auto" first."""
+        return list(self._upstream.model.get_supported_languages())
+
+    def speak(self, case: Case) -> OracleTrace:
+        """Run upstream's `generate_custom_voice` greedily and tell what it did.
+
+        Raises:
+            ParityError: the checkpoint lacks the speaker or the language, or the run broke its contract.
+        """
+        self._check(case)
+        layout = {} if case.streaming_text is None else {"non_streaming_mode": not case.streaming_text}
+        with quiet(), _torch_threads(self._threads), observed(self._upstream.model) as observation:
+            waves, _ = self._upstream.generate_custom_voice(
+                case.text,
+                speaker=case.speaker,
+                language=case.language,
+                do_sample=False,
+                subtalker_dosample=False,
+                # The selection after the last frame counts as a new token too.
+                max_new_tokens=case.max_frames + 1,
+                **layout,
+            )
+        return observation.trace(int(self._config.codec_eos_token_id), np.asarray(waves[0], dtype=np.float32))
+
+    def decode(self, codes: TokenArray) -> FloatArray:
+        """Frames (T, 16) → samples (T · 1920,), in upstream's chunks of 300 frames with 25 of left context."""
+        with quiet(), _torch_threads(self._threads):
+            waves, _ = self._upstream.model.speech_tokenizer.decode([{"audio_codes": torch.from_numpy(codes)}])
+        return np.asarray(waves[0], dtype=np.float32)
+
+    def _check(self, case: Case) -> None:
+        if case.speaker.lower() not in self.speakers:
+            raise ParityError(f"speaker {case.speaker!r} is not in the checkpoint; it has {', '.join(self.speakers)}")
+        if case.language.lower() not in self.languages:
+            raise ParityError(
+                f"language {case.language!r} is not in the checkpoint; it has {', '.join(self.languages)}"
+            )
+        if case.max_frames < 1:
+            raise ParityError(f"max_frames is {case.max_frames}, expected at least 1")
+
+
+@contextlib.contextmanager
+def _torch_threads(threads: int | None) -> Iterator[None]:
+    """torch's thread count is the process's; the caller gets its own back."""
+    before = torch.get_num_threads()
+    if threads is not None:
+        torch.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)

@@ -1,0 +1,207 @@
+"""What a comparison found, for people and for programs."""
+
+import importlib.metadata
+import json
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from qwen3_tts_ncnn.parity.compare import CaseReport, TokenMismatch
+
+VERSIONS_OF = ("qwen3-tts-ncnn", "ncnn", "torch", "transformers", "qwen-tts")
+STYLES = {"equal": "green", "near tie": "yellow", "different": "red"}
+
+
+def versions() -> dict[str, str]:
+    """Distribution → installed version, of all that had a hand in the result; nothing about the machine."""
+    found = {}
+    for name in VERSIONS_OF:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            found[name] = "absent"
+    return found
+
+
+def print_table(reports: Sequence[CaseReport], console: Console) -> None:
+    """Print a table with a row a case, a line for each case that differs, a summary and the versions."""
+    console.print(_table(reports))
+    lines = [Text(f"case {number}: {_explain(report)}") for number, report in enumerate(reports, 1) if not report.ok]
+    note = ", ".join(f"{name} {version}" for name, version in versions().items())
+    for line in (*lines, Text(_summary_line(reports)), Text(note, style="dim")):
+        # The terminal may wrap a line; a file or a pipe gets it whole.
+        console.print(line, soft_wrap=True)
+
+
+def to_json(reports: Sequence[CaseReport]) -> str:
+    """The same as JSON text. An SNR of identical waves is the string "inf", what could not be measured is null."""
+    document = {
+        "equal": all(report.ok for report in reports),
+        "summary": summary(reports),
+        "cases": [_case(report) for report in reports],
+        "versions": versions(),
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2, allow_nan=False)
+
+
+def summary(reports: Sequence[CaseReport]) -> dict[str, Any]:
+    """Totals and worst values over all cases, ready for JSON."""
+    snrs = [report.wave.snr_db for report in reports]
+    return {
+        "cases": len(reports),
+        "equal_cases": sum(report.ok for report in reports),
+        "tokens": sum(report.tokens.total for report in reports),
+        "equal_tokens": sum(report.tokens.equal for report in reports),
+        "ended_by_eos": sum(report.stop.oracle_reason == "eos" for report in reports),
+        "worst_prompt_relative": _number(_worst([report.prompt.relative for report in reports], largest=True)),
+        "worst_snr_db": _number(_worst(snrs, largest=False)),
+        "worst_pcm16_lsb": _worst([report.wave.pcm16_lsb for report in reports], largest=True),
+    }
+
+
+def _worst(values: Sequence[float | None], *, largest: bool) -> float | None:
+    """The worst value; None, which is worse than any, where one could not be measured or there are none."""
+    known = [value for value in values if value is not None and not math.isnan(value)]
+    if len(known) < len(values) or not known:
+        return None
+    return max(known) if largest else min(known)
+
+
+def _number(value: float | None) -> float | str | None:
+    """A JSON value: infinities as "inf" and "-inf", NaN as null."""
+    if value is None or math.isnan(value):
+        return None
+    return value if math.isfinite(value) else str(value)
+
+
+def _table(reports: Sequence[CaseReport]) -> Table:
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("case", "frames", "tokens", "prompt", "SNR dB", "LSB"):
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("stop", "speaker", "language", "layout", "verdict"):
+        table.add_column(name, no_wrap=True)
+    table.add_column("text", no_wrap=True, overflow="ellipsis", max_width=20)
+    for number, report in enumerate(reports, 1):
+        table.add_row(str(number), *_cells(report))
+    return table
+
+
+def _cells(report: CaseReport) -> tuple[str | Text, ...]:
+    snr, lsb = report.wave.snr_db, report.wave.pcm16_lsb
+    return (
+        str(report.stop.frames),
+        f"{report.tokens.equal}/{report.tokens.total}",
+        _short(report.prompt.relative, ".0e"),
+        _short(snr, ".1f"),
+        "—" if lsb is None else str(lsb),
+        report.stop.reason,
+        Text(report.case.speaker),
+        Text(report.case.language),
+        report.case.layout,
+        Text(report.verdict, style=STYLES[report.verdict]),
+        Text(report.case.text),
+    )
+
+
+def _short(value: float | None, form: str) -> str:
+    return "—" if value is None else format(value, form)
+
+
+def _explain(report: CaseReport) -> str:
+    """What differs, in one line."""
+    parts = []
+    if "prompt" in report.failures:
+        prompt = report.prompt
+        error = _short(prompt.relative, ".1e")
+        parts.append(
+            f"prompt of {prompt.rows} + {prompt.trailing} rows, "
+            f"upstream's {prompt.oracle_rows} + {prompt.oracle_trailing}, relative error {error}"
+        )
+    if report.tokens.first is not None:
+        parts.append(_explain_token(report.tokens.first))
+    if "stop" in report.failures:
+        stop = report.stop
+        parts.append(f"{stop.frames} frames ({stop.reason}), upstream {stop.oracle_frames} ({stop.oracle_reason})")
+    if {"length", "snr", "pcm16"} & set(report.failures):
+        wave = report.wave
+        lsb = "—" if wave.pcm16_lsb is None else wave.pcm16_lsb
+        parts.append(
+            f"wave of {wave.samples} samples, upstream's {wave.oracle_samples}, "
+            f"SNR {_short(wave.snr_db, '.1f')} dB, PCM16 off by {lsb} LSB"
+        )
+    return f"{report.verdict}: " + "; ".join(parts)
+
+
+def _explain_token(first: TokenMismatch) -> str:
+    place = f"first at frame {first.frame}, codebook {first.codebook}: "
+    ours = "nothing" if first.ours is None else first.ours
+    if first.oracle is None or first.margin is None:
+        return f"{place}package {ours}, upstream had stopped"
+    taken = "its runner-up" if first.ours == first.runner_up else f"not its runner-up {first.runner_up}"
+    return f"{place}package {ours} ({taken}), upstream {first.oracle} by a margin of {first.margin:.2g}"
+
+
+def _summary_line(reports: Sequence[CaseReport]) -> str:
+    total = summary(reports)
+    prompt, snr, lsb = (total[f"worst_{name}"] for name in ("prompt_relative", "snr_db", "pcm16_lsb"))
+    return (
+        f"{total['equal_cases']} of {total['cases']} cases equal, "
+        f"{total['equal_tokens']} of {total['tokens']} tokens, {total['ended_by_eos']} ended by EOS; "
+        f"worst prompt error {_short(prompt, '.1e')}, "
+        f"worst SNR {snr if isinstance(snr, str) else _short(snr, '.1f')} dB, "
+        f"worst PCM16 difference {'—' if lsb is None else lsb} LSB"
+    )
+
+
+def _case(report: CaseReport) -> dict[str, Any]:
+    case, prompt, wave, first = report.case, report.prompt, report.wave, report.tokens.first
+    return {
+        "text": case.text,
+        "speaker": case.speaker,
+        "language": case.language,
+        "layout": case.layout,
+        "max_frames": case.max_frames,
+        "verdict": report.verdict,
+        "failures": list(report.failures),
+        "prompt": {
+            "rows": prompt.rows,
+            "oracle_rows": prompt.oracle_rows,
+            "trailing_rows": prompt.trailing,
+            "oracle_trailing_rows": prompt.oracle_trailing,
+            "max_abs": _number(prompt.max_abs),
+            "relative": _number(prompt.relative),
+        },
+        "tokens": {
+            "equal": report.tokens.equal,
+            "total": report.tokens.total,
+            "first_mismatch": None if first is None else _mismatch(first),
+        },
+        "stop": {
+            "frames": report.stop.frames,
+            "oracle_frames": report.stop.oracle_frames,
+            "reason": report.stop.reason,
+            "oracle_reason": report.stop.oracle_reason,
+        },
+        "wave": {
+            "samples": wave.samples,
+            "oracle_samples": wave.oracle_samples,
+            "snr_db": _number(wave.snr_db),
+            "pcm16_lsb": wave.pcm16_lsb,
+        },
+    }
+
+
+def _mismatch(first: TokenMismatch) -> dict[str, Any]:
+    return {
+        "frame": first.frame,
+        "codebook": first.codebook,
+        "ours": first.ours,
+        "oracle": first.oracle,
+        "oracle_runner_up": first.runner_up,
+        "oracle_margin": _number(first.margin),
+        "near_tie": first.near_tie,
+    }

@@ -1,0 +1,34 @@
+"""How ncnn runs on the CPU: precision and threads, chosen here and nowhere else."""
+
+import os
+
+import ncnn
+
+from qwen3_tts_ncnn.runtime.errors import OptionError
+
+
+def cpu_options(threads: int) -> ncnn.Option:
+    """Options of the exact tier: float32 throughout.
+
+    ncnn's half-precision storage and arithmetic are on by default and flip arg max over 28 layers.
+    """
+    option = ncnn.Option()
+    option.num_threads = threads
+    option.use_vulkan_compute = False
+    for half in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage", "bf16_packed"):
+        setattr(option, f"use_{half}", False)
+    return option
+
+
+def thread_count(threads: int | None) -> int:
+    """The number of threads to use: the one asked for, or the physical cores this process may run on.
+
+    More threads than free cores is a cliff, not a slope: a step then takes several times as long.
+    Raises `OptionError` for less than one.
+    """
+    if threads is None:
+        allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        return max(1, min(int(ncnn.get_physical_cpu_count()), allowed))
+    if threads < 1:
+        raise OptionError(f"threads is {threads}, expected 1 or more: leave it out to use the physical cores")
+    return threads

@@ -1,0 +1,185 @@
+"""`model.json`, the manifest of a package: every id, size and default the runtime needs, and where it all came from.
+
+Nothing in the runtime knows a constant that the manifest could tell it. The format is described in docs/package.md.
+"""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from qwen3_tts_ncnn.runtime.errors import PackageError
+from qwen3_tts_ncnn.runtime.records import RecordError, read_record, write_record
+
+FORMAT = 1
+MANIFEST = "model.json"
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The checkpoint a package was made from. `files` maps each file that was read to its sha256."""
+
+    name: str
+    repo: str | None
+    revision: str | None
+    licence: str | None
+    files: dict[str, str]
+
+
+@dataclass(frozen=True)
+class TextIds:
+    """Token ids of the text side."""
+
+    im_start: int
+    im_end: int
+    assistant: int
+    tts_pad: int
+    tts_bos: int
+    tts_eos: int
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """The text embedding (rows, width), a raw row-major file; `dtype` is bf16, f16 or f32."""
+
+    file: str
+    rows: int
+    width: int
+    dtype: str
+
+
+@dataclass(frozen=True)
+class CodecIds:
+    """Token ids of the talker's codec vocabulary. From `first_control` on none but EOS is ever chosen."""
+
+    first_control: int
+    bos: int
+    eos: int
+    pad: int
+    think: int
+    nothink: int
+    think_bos: int
+    think_eos: int
+
+
+@dataclass(frozen=True)
+class Decoder:
+    """One of the two cached decoders: what its masks, rotary tables and caches need."""
+
+    layers: int
+    hidden_size: int
+    head_dim: int
+    rope_theta: float
+    vocab_size: int
+
+
+@dataclass(frozen=True)
+class Codec:
+    """The codec decoder. `states` are the shapes (channels, rows, columns) of its states, in order."""
+
+    codebooks: int
+    codebook_size: int
+    sample_rate: int
+    samples_per_frame: int
+    window: int
+    head_dim: int
+    rope_theta: float
+    states: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class Speaker:
+    """A named speaker: its row of the codec embedding, and the dialect it speaks instead of Chinese, if any."""
+
+    id: int
+    dialect: str | None = None
+
+
+@dataclass(frozen=True)
+class SamplingDefaults:
+    """The checkpoint's generation_config."""
+
+    do_sample: bool
+    temperature: float
+    top_k: int
+    top_p: float
+    repetition_penalty: float
+    predictor_do_sample: bool
+    predictor_temperature: float
+    predictor_top_k: int
+    predictor_top_p: float
+    max_new_tokens: int
+
+
+@dataclass(frozen=True)
+class GraphInfo:
+    """One graph of the package and the precision of its weights."""
+
+    precision: str
+
+
+@dataclass(frozen=True)
+class FileInfo:
+    """Size in bytes and sha256 of one file."""
+
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """The whole of model.json."""
+
+    format: int
+    name: str
+    type: str
+    size: str
+    origin: Origin
+    text: TextIds
+    text_table: TextTable
+    codec_ids: CodecIds
+    talker: Decoder
+    predictor: Decoder
+    codec: Codec
+    speakers: dict[str, Speaker]
+    languages: dict[str, int]
+    dialects: dict[str, int]
+    sampling: SamplingDefaults
+    graphs: dict[str, GraphInfo]
+    made_with: dict[str, str]
+    files: dict[str, FileInfo] = field(default_factory=dict)
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Reads the manifest of a package.
+
+    Raises `PackageError` when the folder or file is missing, is not a manifest, or is of a newer format.
+    """
+    path = folder / MANIFEST
+    if not folder.is_dir():
+        found = "is a file" if folder.exists() else "does not exist"
+        raise PackageError(f"package {folder} {found}: expected a folder made by `qwen3-tts-ncnn convert`")
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise PackageError(
+            f"{folder} has no {MANIFEST}, so it is not a package: convert the checkpoint with `qwen3-tts-ncnn convert`"
+        ) from None
+    except (OSError, ValueError, RecursionError) as error:
+        raise PackageError(f"{path} cannot be read as JSON ({error}): convert the checkpoint again") from None
+    version = data.get("format") if isinstance(data, dict) else None
+    if isinstance(version, int) and version > FORMAT:
+        raise PackageError(
+            f"{folder} is a package of format {version}, this version reads format {FORMAT}: upgrade qwen3-tts-ncnn"
+        )
+    if version != FORMAT:
+        raise PackageError(f"{path} says format {version!r}, expected {FORMAT}: convert the checkpoint again")
+    try:
+        return read_record(Manifest, data)
+    except RecordError as error:
+        raise PackageError(f"{path} is not a whole manifest ({error}): convert the checkpoint again") from None
+
+
+def write_manifest(manifest: Manifest, folder: Path) -> None:
+    """Writes model.json, the same bytes for the same manifest."""
+    text = json.dumps(write_record(manifest), ensure_ascii=False, indent=2)
+    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")

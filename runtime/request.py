@@ -1,0 +1,97 @@
+"""Does what is asked for fit the package? Answered before any compute, in one line when it does not."""
+
+from collections.abc import Iterable
+from typing import TypeVar
+
+from qwen3_tts_ncnn.runtime.errors import ModeError, OptionError
+from qwen3_tts_ncnn.runtime.generation import GenerationOptions
+from qwen3_tts_ncnn.runtime.manifest import Manifest, SamplingDefaults
+from qwen3_tts_ncnn.runtime.sampling import Sampling
+
+AUTO = "auto"
+
+T = TypeVar("T")
+
+
+def check_mode(manifest: Manifest, speaker: str | None) -> None:
+    """Raises `ModeError` unless the package is of a type that speaks with named speakers and one is named."""
+    if manifest.type != "custom_voice":
+        raise ModeError(
+            f"{manifest.name} is a {manifest.type} package, and this version speaks with named speakers alone: "
+            "use a custom_voice package"
+        )
+    if speaker is None:
+        raise ModeError(f"{manifest.name} needs a speaker: choose one of {_list(manifest.speakers)}")
+
+
+def speaker_name(manifest: Manifest, speaker: str) -> str:
+    """The manifest's name of a speaker, in whatever case it was written. Raises `ModeError`, listing all."""
+    for name in manifest.speakers:
+        if name.lower() == speaker.lower():
+            return name
+    raise ModeError(f"{manifest.name} has no speaker {speaker!r}: choose one of {_list(manifest.speakers)}")
+
+
+def language_id(manifest: Manifest, language: str | None, speaker: str) -> int | None:
+    """The codec id of a language; None lets the model decide.
+
+    A speaker with a dialect speaks it in place of Chinese and of an unnamed language (M:2118).
+    Raises `ModeError`, listing all, for a language the package does not have; a dialect is no language to ask for.
+    """
+    asked = (language or AUTO).lower()
+    languages = {name.lower(): id for name, id in manifest.languages.items()}
+    if asked != AUTO and asked not in languages:
+        raise ModeError(
+            f"{manifest.name} has no language {language!r}: choose one of {_list([AUTO, *manifest.languages])}"
+        )
+    dialect = manifest.speakers[speaker].dialect
+    if dialect is not None and asked in (AUTO, "chinese"):
+        return manifest.dialects[dialect]
+    return languages.get(asked)
+
+
+def generation_options(
+    defaults: SamplingDefaults,
+    *,
+    greedy: bool,
+    temperature: float | None,
+    top_k: int | None,
+    top_p: float | None,
+    repetition_penalty: float | None,
+    predictor_temperature: float | None,
+    predictor_top_k: int | None,
+    predictor_top_p: float | None,
+    max_frames: int | None,
+) -> GenerationOptions:
+    """The options of one run: what was asked for, else the checkpoint's own. Raises `OptionError`."""
+    penalty = _or(repetition_penalty, defaults.repetition_penalty)
+    if not penalty > 0:
+        raise OptionError(f"repetition_penalty is {penalty}, expected above 0 (1 changes nothing)")
+    # max_new_tokens counts selections, and N frames take N + 1.
+    frames = _or(max_frames, defaults.max_new_tokens - 1)
+    if frames < 1:
+        raise OptionError(f"max_frames is {frames}, expected 1 or more (a frame is 80 ms)")
+    return GenerationOptions(
+        talker=Sampling(
+            greedy=greedy or not defaults.do_sample,
+            temperature=_or(temperature, defaults.temperature),
+            top_k=_or(top_k, defaults.top_k),
+            top_p=_or(top_p, defaults.top_p),
+        ),
+        predictor=Sampling(
+            greedy=greedy or not defaults.predictor_do_sample,
+            temperature=_or(predictor_temperature, defaults.predictor_temperature),
+            top_k=_or(predictor_top_k, defaults.predictor_top_k),
+            top_p=_or(predictor_top_p, defaults.predictor_top_p),
+        ),
+        repetition_penalty=penalty,
+        max_frames=frames,
+    )
+
+
+def _or(given: T | None, default: T) -> T:
+    return default if given is None else given
+
+
+def _list(names: Iterable[str]) -> str:
+    return ", ".join(names)

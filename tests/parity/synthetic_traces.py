@@ -1,0 +1,45 @@
+"""Small runs made by hand: what the package and upstream might have done."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from qwen3_tts_ncnn.parity.cases import Case
+from qwen3_tts_ncnn.parity.trace import CODEBOOKS, OracleTrace, Trace
+
+EOS = 2150
+CASE = Case("Hi.", "serena")
+
+
+def oracle_trace(frames: int = 4, *, margin: float = 0.5) -> OracleTrace:
+    """Code `codebook` of frame `frame` is 100 · frame + codebook; every runner-up is the code plus 1."""
+    codes = 100 * np.arange(frames)[:, None] + np.arange(CODEBOOKS)
+    grid = np.vstack([codes, [EOS] + [-1] * (CODEBOOKS - 1)])
+    made = grid != -1
+    time = np.arange(frames * 1920) / 24000
+    return OracleTrace(
+        prompt=np.linspace(-2, 2, 6 * 8, dtype=np.float32).reshape(6, 8),
+        trailing=np.linspace(-1, 1, 3 * 8, dtype=np.float32).reshape(3, 8),
+        selections=grid[:, 0].copy(),
+        codes=codes,
+        stop="eos",
+        samples=(0.5 * np.sin(2 * np.pi * 440 * time)).astype(np.float32),
+        margins=np.where(made, margin, np.nan),
+        runners_up=np.where(made, grid + 1, -1),
+    )
+
+
+def package_trace(oracle: OracleTrace, **changes: Any) -> Trace:
+    """The package's run: the oracle's but for `changes`."""
+    same = Trace(oracle.prompt, oracle.trailing, oracle.selections, oracle.codes, oracle.stop, oracle.samples)
+    return replace(same, **changes)
+
+
+def with_token(oracle: OracleTrace, frame: int, codebook: int, token: int) -> Trace:
+    """The package's run with one other token in its frames."""
+    codes, selections = oracle.codes.copy(), oracle.selections.copy()
+    codes[frame, codebook] = token
+    if codebook == 0:
+        selections[frame] = token
+    return package_trace(oracle, codes=codes, selections=selections)

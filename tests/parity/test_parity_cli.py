@@ -1,0 +1,80 @@
+"""`qwen3-tts-ncnn parity` exits with 0, 1 or 2 for equal, different and cannot be compared."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from qwen3_tts_ncnn.parity import cli
+from qwen3_tts_ncnn.parity.cases import Case
+from qwen3_tts_ncnn.parity.compare import compare
+from tests.parity.synthetic_traces import CASE, oracle_trace, package_trace, with_token
+
+EQUAL = compare(CASE, package_trace(oracle_trace()), oracle_trace())
+DIFFERENT = compare(CASE, with_token(oracle_trace(), 1, 1, 9), oracle_trace())
+
+
+def run(monkeypatch: pytest.MonkeyPatch, found: list[Any], *options: str) -> tuple[Result, list[Any]]:
+    asked: list[Any] = []
+
+    def compare_all(*arguments: Any) -> list[Any]:
+        asked.extend(arguments)
+        return found
+
+    monkeypatch.setattr(cli, "_compare_all", compare_all)
+    return CliRunner().invoke(cli.parity, ["package", "checkpoint", *options]), asked
+
+
+def test_equal_exits_with_0_and_the_suite_is_the_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, asked = run(monkeypatch, [EQUAL])
+    assert result.exit_code == 0
+    assert "1 of 1 cases equal" in result.stdout
+    assert asked == [Path("package"), Path("checkpoint"), None, None, 96, None]
+
+
+def test_one_mismatch_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert run(monkeypatch, [EQUAL, DIFFERENT])[0].exit_code == 1
+
+
+def test_json_is_all_there_is_on_standard_output(monkeypatch: pytest.MonkeyPatch) -> None:
+    result, _ = run(monkeypatch, [DIFFERENT], "--json")
+    assert json.loads(result.stdout)["cases"][0]["tokens"]["first_mismatch"]["codebook"] == 1
+
+
+def test_a_text_becomes_the_only_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = ("--text", "Hi.", "--speaker", "eric", "--language", "chinese", "--streaming-text", "--max-frames", "9")
+    _, asked = run(monkeypatch, [EQUAL], *options)
+    assert asked[2] == Case("Hi.", "eric", "chinese", True, 9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--text", "Hi."), "--text needs --speaker."),
+        (("--speaker", "eric"), "go with --text"),
+        (("--whole-text",), "go with --text"),
+        (("--text", "Hi.", "--speaker", "eric", "--cases", "2"), "--cases goes with the suite"),
+        (("--max-frames", "0"), "--max-frames"),
+    ],
+)
+def test_options_that_do_not_belong_together_exit_with_2(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], message: str
+) -> None:
+    result, asked = run(monkeypatch, [EQUAL], *options)
+    assert (result.exit_code, asked) == (2, [])
+    assert message in result.stderr
+
+
+def test_help_imports_no_torch() -> None:
+    program = (
+        "import sys; from qwen3_tts_ncnn.parity.cli import parity\n"
+        "parity(['--help'], standalone_mode=False)\n"
+        "assert not {'torch', 'transformers', 'qwen_tts', 'librosa'} & set(sys.modules), 'heavy import'"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "--streaming-text / --whole-text" in done.stdout

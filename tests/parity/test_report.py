@@ -1,0 +1,106 @@
+"""The report says what differs to a person, and is valid JSON for a program."""
+
+import io
+import json
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+
+from qwen3_tts_ncnn.parity.cases import Case
+from qwen3_tts_ncnn.parity.compare import CaseReport, compare
+from qwen3_tts_ncnn.parity.report import print_table, to_json
+from tests.parity.synthetic_traces import CASE, oracle_trace, package_trace, with_token
+
+
+def reports() -> list[CaseReport]:
+    """An equal case, a bug and a near tie."""
+    oracle, narrow = oracle_trace(4), oracle_trace(4, margin=5e-4)
+    return [
+        compare(CASE, package_trace(oracle), oracle),
+        compare(Case("[bold]你好[/bold]", "eric", "chinese", True), with_token(oracle, 2, 3, 9), oracle),
+        compare(CASE, with_token(narrow, 1, 0, 101), narrow),
+    ]
+
+
+def printed(of: list[CaseReport]) -> str:
+    console = Console(width=140, record=True, file=io.StringIO())
+    print_table(of, console)
+    return console.export_text()
+
+
+def strict(text: str) -> Any:
+    """Parse JSON, refusing the NaN and Infinity that Python's own parser lets through."""
+
+    def refuse(name: str) -> None:
+        raise AssertionError(f"{name} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
+def test_a_bug_and_a_near_tie_look_different() -> None:
+    text = printed(reports())
+    assert (
+        "case 2: different: first at frame 2, codebook 3: package 9 (not its runner-up 204), "
+        "upstream 203 by a margin of 0.5" in text
+    )
+    assert (
+        "case 3: near tie: first at frame 1, codebook 0: package 101 (its runner-up), "
+        "upstream 100 by a margin of 0.0005" in text
+    )
+
+
+def test_the_summary_counts_cases_and_tokens() -> None:
+    assert "1 of 3 cases equal, 193 of 195 tokens, 3 ended by EOS" in printed(reports())
+
+
+def test_the_table_has_a_row_for_each_case_with_the_text_as_it_is() -> None:
+    rows = printed(reports()).splitlines()
+    assert [row.split()[:3] for row in rows[1:4]] == [["1", "4", "65/65"], ["2", "4", "64/65"], ["3", "4", "64/65"]]
+    assert "eric     chinese   streaming  different  [bold]你好[/bold]" in rows[2]
+
+
+def test_json_of_identical_waves_is_valid_and_says_inf() -> None:
+    document = strict(to_json(reports()[:1]))
+    assert document["equal"] is True
+    assert document["cases"][0]["wave"] == {
+        "samples": 7680,
+        "oracle_samples": 7680,
+        "snr_db": "inf",
+        "pcm16_lsb": 0,
+    }
+    assert document["summary"]["worst_snr_db"] == "inf"
+
+
+def test_json_names_the_first_mismatch() -> None:
+    document = strict(to_json(reports()))
+    assert document["equal"] is False
+    assert document["cases"][2]["tokens"] == {
+        "equal": 64,
+        "total": 65,
+        "first_mismatch": {
+            "frame": 1,
+            "codebook": 0,
+            "ours": 101,
+            "oracle": 100,
+            "oracle_runner_up": 101,
+            "oracle_margin": 5e-4,
+            "near_tie": True,
+        },
+    }
+    assert [case["verdict"] for case in document["cases"]] == ["equal", "different", "near tie"]
+
+
+def test_json_stays_valid_with_nan_on_the_package_s_side() -> None:
+    oracle = oracle_trace(4)
+    broken = package_trace(oracle, prompt=oracle.prompt * np.nan, samples=oracle.samples * np.nan)
+    document = strict(to_json([compare(CASE, broken, oracle)]))
+    assert document["cases"][0]["prompt"]["relative"] is None
+    assert document["summary"]["worst_snr_db"] is None
+
+
+def test_versions_are_named_and_no_path_is() -> None:
+    document = strict(to_json(reports()))
+    assert set(document["versions"]) == {"qwen3-tts-ncnn", "ncnn", "torch", "transformers", "qwen-tts"}
+    assert not any("/" in version for version in document["versions"].values())
+    assert "ncnn 1.0.20261020" in printed(reports())
