@@ -37,15 +37,20 @@ class GraphReport:
     bound: Bound
 
 
-def package_name(checkpoint: Checkpoint) -> str:
-    """The package's own name: the repository's or folder's name, lowered, and its precision."""
-    source = checkpoint.source
-    stem = (source.repo or source.name).rsplit("/", 1)[-1]
-    return f"{stem.lower()}-fp32"
+def package_name(origin: str) -> str:
+    """The package's own name, from a repository's id or a folder's name: its last part, lowered, and the precision."""
+    return f"{origin.rsplit('/', 1)[-1].lower()}-fp32"
 
 
 def check_output_folder(output: Path, *, overwrite: bool) -> None:
     """Raises `OutputError` when the package could not be put there; with `overwrite` an old package may be there."""
+    try:
+        _refuse_output(output, overwrite)
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        raise _cannot_be_written(output, error) from None
+
+
+def _refuse_output(output: Path, overwrite: bool) -> None:
     if output.is_dir():
         occupied = any(output.iterdir())
         if occupied and not overwrite:
@@ -54,6 +59,11 @@ def check_output_folder(output: Path, *, overwrite: bool) -> None:
             raise OutputError(f"{output} is not empty and not a package, so it is not overwritten: choose a new folder")
     elif output.exists() or output.is_symlink():
         raise OutputError(f"{output} is a file, expected a folder to make: choose another path")
+    nearest = next((path for path in output.absolute().parents if path.exists()), output)
+    if not nearest.is_dir():
+        raise OutputError(f"{nearest} is a file, so {output} cannot be made below it: choose another path")
+    if not os.access(nearest, os.W_OK):
+        raise OutputError(f"{nearest} is a folder you may not write to: choose another place for {output.name}")
 
 
 def convert_checkpoint(
@@ -65,8 +75,9 @@ def convert_checkpoint(
 
     Raises:
         OutputError: the folder is occupied or cannot be written.
-        CheckpointError: a tensor is missing, or left over without being known as unused.
-        ConversionError: a graph does not compute what its torch module does.
+        CheckpointError: a tensor is missing.
+        ConversionError: a graph does not compute what its torch module does, or a tensor is left over without being
+            known as unused.
     """
     check_output_folder(output, overwrite=overwrite)
     with _staging(output) as folder:
@@ -92,7 +103,8 @@ def _write_package(checkpoint: Checkpoint, folder: Path, on_graph: OnGraph | Non
             on_graph(number, len(plans), plan, measured)
     _write_text_table(main, checkpoint, folder / TEXT_TABLE)
     _refuse_left_over(checkpoint, main, codec)
-    manifest = build_manifest(checkpoint, codec_shape, [plan.name for plan in plans], package_name(checkpoint))
+    name = package_name(checkpoint.source.repo or checkpoint.source.name)
+    manifest = build_manifest(checkpoint, codec_shape, [plan.name for plan in plans], name)
     write_manifest(replace(manifest, files=list_files(folder)), folder)
     return reports
 
@@ -112,18 +124,21 @@ def _refuse_left_over(checkpoint: Checkpoint, main: Weights, codec: Weights) -> 
         )
 
 
+def _cannot_be_written(output: Path, error: OSError) -> OutputError:
+    reason = error.strerror or error
+    return OutputError(f"{output} cannot be written ({reason}): free some space or choose another place")
+
+
 @contextmanager
 def _staging(output: Path) -> Iterator[Path]:
     """A folder beside `output` that is gone afterwards, unless it was moved; a full disk is one clear line."""
     folder: Path | None = None
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{output.name}-", dir=output.parent))
+        folder = Path(tempfile.mkdtemp(prefix=f".{output.name[:40]}-", dir=output.parent))
         yield folder
     except OSError as error:
-        raise OutputError(
-            f"{output} cannot be written ({error.strerror or error}): free some space or choose another place"
-        ) from error
+        raise _cannot_be_written(output, error) from error
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -135,7 +150,7 @@ def _put_in_place(folder: Path, output: Path) -> None:
     if not output.is_dir():
         folder.rename(output)
         return
-    aside = Path(tempfile.mkdtemp(prefix=f".{output.name}-old-", dir=output.parent))
+    aside = Path(tempfile.mkdtemp(prefix=f".{output.name[:40]}-old-", dir=output.parent))
     output.rename(aside / output.name)
     try:
         folder.rename(output)

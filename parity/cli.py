@@ -18,7 +18,7 @@ PLAIN_WIDTH = 120
 """Columns where the output is not a terminal, so that no row of the table is folded."""
 
 
-@click.command()
+@click.command(short_help="Compare a package with PyTorch, token by token.")
 @click.argument("package", type=click.Path(path_type=Path))
 @click.argument("checkpoint", type=click.Path(path_type=Path))
 @click.option("--text", help="Compare this text only, instead of the suite of 24 cases.")
@@ -56,6 +56,10 @@ def parity(
     """Compare PACKAGE with upstream's PyTorch model on CHECKPOINT, token by token.
 
     Both speak greedily in fp32 on the CPU. Exit status: 0 all equal, 1 any difference, 2 the comparison cannot be made.
+
+    \b
+    Example:
+      qwen3-tts-ncnn parity models/tiny-checkpoint-fp32 tiny-checkpoint --cases 4
     """
     single = None
     if text is not None:
@@ -92,8 +96,8 @@ def _compare_all(
         from qwen3_tts_ncnn.parity.package_run import trace_package
         from qwen3_tts_ncnn.runtime import TTS
 
-        tts = TTS.load(package, threads=threads, pretokenizer="directory")
         oracle = Oracle.load(checkpoint, threads=threads)
+        tts = TTS.load(package, threads=threads, pretokenizer=oracle.pretokenizer)
         chosen = (single,) if single else default_cases(oracle.speakers, oracle.languages, max_frames)[:limit]
         reports = []
         progress.update(task, total=len(chosen))

@@ -26,10 +26,16 @@ def check_output(path: Path, subtype: str) -> None:
     format, subtypes = FORMATS[path.suffix.lower()]
     if subtype not in subtypes:
         raise OptionError(f"{format} has no sample format {subtype!r}: choose one of {', '.join(subtypes)}")
-    if path.is_dir():
+    try:
+        is_folder, has_folder = path.is_dir(), path.parent.is_dir()
+    except OSError as error:  # a name that is too long, a folder that may not be entered
+        raise _cannot_be_written(path, error) from None
+    if is_folder:
         raise OutputError(f"{path} is a folder, expected the path of a file")
-    if not path.parent.is_dir():
+    if not has_folder:
         raise OutputError(f"{path.parent} is not a folder, so {path.name} cannot be written there: create it first")
+    if not os.access(path.parent, os.W_OK):
+        raise OutputError(f"{path.parent} is a folder you may not write to: choose another place for {path.name}")
 
 
 def encode_audio(samples: Floats, sample_rate: int, *, format: str = "WAV", subtype: str = "pcm16") -> bytes:
@@ -58,7 +64,8 @@ def write_beside(path: Path, data: bytes) -> None:
     """Writes a file beside its place and renames it. Raises `OutputError`, leaving what was there."""
     temporary: Path | None = None
     try:
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name}-", delete=False) as file:
+        # Not the whole name: with what is added to it, it could be longer than the file system takes.
+        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:40]}-", delete=False) as file:
             temporary = Path(file.name)
             _write_all(file, data)  # type: ignore[arg-type]
         temporary.chmod(0o666 & ~_umask())
@@ -66,9 +73,11 @@ def write_beside(path: Path, data: bytes) -> None:
     except OSError as error:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
-        raise OutputError(
-            f"{path} cannot be written ({error.strerror}): free some space or choose another place"
-        ) from None
+        raise _cannot_be_written(path, error) from None
+
+
+def _cannot_be_written(path: Path, error: OSError) -> OutputError:
+    return OutputError(f"{path} cannot be written ({error.strerror}): free some space or choose another place")
 
 
 def _write_all(file: BinaryIO, data: bytes) -> None:

@@ -6,6 +6,8 @@ import ncnn
 
 from qwen3_tts_ncnn.runtime.errors import OptionError
 
+_MOST_THREADS = 1024
+
 
 def cpu_options(threads: int) -> ncnn.Option:
     """Options of the exact tier: float32 throughout.
@@ -24,11 +26,15 @@ def thread_count(threads: int | None) -> int:
     """The number of threads to use: the one asked for, or the physical cores this process may run on.
 
     More threads than free cores is a cliff, not a slope: a step then takes several times as long.
-    Raises `OptionError` for less than one.
+    Raises `OptionError` for less than one, and for more than any processor has: OpenMP crashes on some such numbers.
     """
     if threads is None:
         allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         return max(1, min(int(ncnn.get_physical_cpu_count()), allowed))
     if threads < 1:
         raise OptionError(f"threads is {threads}, expected 1 or more: leave it out to use the physical cores")
+    if threads > _MOST_THREADS:
+        raise OptionError(
+            f"threads is {threads}, expected at most {_MOST_THREADS}: leave it out to use the physical cores"
+        )
     return threads

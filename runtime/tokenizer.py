@@ -97,7 +97,7 @@ class Tokenizer:
         Never empty, never an added token's id. `what` is the name that errors give the text.
         Raises `TextError` for text that has nothing to say or is not valid Unicode.
         """
-        _check(text, what)
+        check_text(text, what)
         return self._split(text)
 
     def assistant_prompt(self, text: str) -> tuple[list[int], list[int]]:
@@ -117,7 +117,7 @@ class Tokenizer:
 
         Nothing is sliced off an instruction, so its leading newlines may merge with the role's, as upstream's do.
         """
-        _check(instruction, "instruction")
+        check_text(instruction, "instruction")
         return [self._im_start, *self._split(f"user\n{instruction}"), self._im_end, *self._newline]
 
     def _split(self, text: str) -> list[int]:
@@ -151,7 +151,8 @@ def _use_directory_regex(backend: tokenizers.Tokenizer) -> None:
     steps[0] = split
 
 
-def _check(text: str, what: str) -> None:
+def check_text(text: str, what: str = "text") -> None:
+    """Raises `TextError` for text that has nothing to say or is not valid Unicode; `what` is its name in the error."""
     for place, char in enumerate(text):
         if char == "\0":
             raise TextError(f"the {what} has a NUL character (U+0000) at position {place}, expected text: remove it")

@@ -1,0 +1,113 @@
+"""`qwen3-tts-ncnn convert` and `checkpoint`. What needs torch is imported when a command runs, not for its help."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from qwen3_tts_ncnn import models
+from qwen3_tts_ncnn.runtime.cli.output import folder_size, print_json, size_text, tell
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from qwen3_tts_ncnn.convert.conversion import GraphReport
+
+PRECISIONS = ("fp32",)
+PRESETS = ("tiny", "tiny-1.7b", "0.6b", "1.7b")
+MODEL_TYPES = ("base", "custom_voice", "voice_design")
+
+_PACKAGES = Path("models")
+
+
+@click.command(short_help="Make a package of a checkpoint.")
+@click.argument("checkpoint")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="Folder of the package; models/NAME-PRECISION if not given.",
+)
+@click.option("--revision", help="Branch, tag or commit of a checkpoint that is downloaded.")
+@click.option(
+    "--precision", type=click.Choice(PRECISIONS), default="fp32", show_default=True, help="Precision of the weights."
+)
+@click.option("--overwrite", is_flag=True, help="Replace the package that is there, when the new one is whole.")
+@click.option("--json", "as_json", is_flag=True, help="Tell what was made as one JSON object on standard output.")
+def convert(
+    checkpoint: str, output: Path | None, revision: str | None, precision: str, overwrite: bool, as_json: bool
+) -> None:
+    """Make a package of CHECKPOINT: a folder, a Hugging Face id, or a short name such as 0.6b-customvoice.
+
+    Every graph is compared with its PyTorch module; the package appears when all of them are within bounds.
+
+    \b
+    Example:
+      qwen3-tts-ncnn convert 0.6b-customvoice
+    """
+    begun = time.perf_counter()
+    from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, find_checkpoint
+    from qwen3_tts_ncnn.convert.conversion import check_output_folder, convert_checkpoint, package_name
+    from qwen3_tts_ncnn.convert.progress import ConversionProgress
+
+    package = output or _PACKAGES / package_name(_origin(checkpoint))
+    check_output_folder(package, overwrite=overwrite)
+    source = find_checkpoint(checkpoint, revision=revision, progress=tell)
+    opened = Checkpoint.open(source)
+    with ConversionProgress() as progress:
+        reports = convert_checkpoint(opened, package, overwrite=overwrite, on_graph=progress.graph)
+    _tell(package, reports, time.perf_counter() - begun, as_json)
+
+
+@click.command(short_help="Write a checkpoint of random weights.")
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option("--preset", type=click.Choice(PRESETS), default="tiny", show_default=True, help="Size of the model.")
+@click.option(
+    "--type",
+    "model_type",
+    type=click.Choice(MODEL_TYPES),
+    default="custom_voice",
+    show_default=True,
+    help="Kind of checkpoint.",
+)
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True, help="Another seed, another model.")
+def checkpoint(folder: Path, preset: str, model_type: str, seed: int) -> None:
+    """Write a checkpoint of random weights into FOLDER, to try everything without a download. It speaks noise.
+
+    \b
+    Example:
+      qwen3-tts-ncnn checkpoint tiny-checkpoint --preset tiny --type custom_voice
+    """
+    from qwen3_tts_ncnn.convert.progress import WritingProgress
+    from qwen3_tts_ncnn.convert.random_checkpoint import write_random_checkpoint
+
+    with WritingProgress() as progress:
+        write_random_checkpoint(folder, preset, model_type, seed=seed, progress=progress.written)
+    tell(
+        f"wrote {folder}: {preset} {model_type}, {size_text(folder_size(folder))} of random weights, "
+        "so what it says will be noise"
+    )
+
+
+def _origin(checkpoint: str) -> str:
+    """What the package is named after, known before anything is downloaded."""
+    folder = Path(checkpoint)
+    if folder.is_dir():
+        return folder.resolve().name
+    known = models.find(checkpoint)
+    return known.repo if known else checkpoint
+
+
+def _tell(package: Path, reports: Sequence[GraphReport], seconds: float, as_json: bool) -> None:
+    size = folder_size(package)
+    if not as_json:
+        tell(f"wrote {package}: {len(reports)} graphs, {size_text(size)} in {seconds:.1f} s")
+        return
+    graphs = [
+        {"name": report.name, "measure": report.bound.measure, "value": report.measured, "bound": report.bound.limit}
+        for report in reports
+    ]
+    print_json({"package": str(package), "bytes": size, "seconds": seconds, "graphs": graphs})

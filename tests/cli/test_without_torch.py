@@ -1,0 +1,55 @@
+"""The runtime and every help text work where torch and the other packages of the extras are not installed."""
+
+from pathlib import Path
+
+import pytest
+import soundfile
+
+from tests.cli.command_line import only_line, process_without
+
+EXTRAS = ["torch", "transformers", "safetensors", "huggingface_hub", "pnnx", "qwen_tts", "librosa", "accelerate"]
+
+
+@pytest.mark.parametrize("command", ["", "convert", "speak", "info", "verify", "parity", "checkpoint"])
+def test_help_needs_no_extra(command: str) -> None:
+    done = process_without(EXTRAS, *([command] if command else []), "--help")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"Usage: qwen3-tts-ncnn {command}".rstrip())
+
+
+def test_the_runtime_speaks_without_torch_and_transformers(tiny_package: Path, tmp_path: Path) -> None:
+    wav = tmp_path / "hello.wav"
+    done = process_without(
+        EXTRAS, "speak", tiny_package, "Hello.", "--speaker", "ryan", "--threads", "1", "--max-frames", "3", "-o", wav
+    )
+    assert done.returncode == 0, done.stderr
+    assert soundfile.info(wav).frames == 3 * 1920
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "expected"),
+    [
+        ("torch", ("convert", "{checkpoint}", "-o", "{new}"), "convert cannot import torch: it needs {pip}[convert]'"),
+        ("safetensors", ("checkpoint", "{new}"), "checkpoint cannot import safetensors: it needs {pip}[convert]'"),
+        ("torch", ("parity", "{package}", "{checkpoint}"), "parity cannot import torch: it needs {pip}[parity]'"),
+    ],
+)
+def test_a_command_without_its_extra_says_what_to_install(
+    missing: str,
+    arguments: tuple[str, ...],
+    expected: str,
+    tiny_package: Path,
+    tiny_checkpoint: Path,
+    tmp_path: Path,
+) -> None:
+    places = {"package": tiny_package, "checkpoint": tiny_checkpoint, "new": tmp_path / "new"}
+    done = process_without([missing], *(argument.format(**places) for argument in arguments))
+    assert done.returncode == 2
+    assert only_line(done.stderr) == expected.format(pip="pip install 'qwen3-tts-ncnn")
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_hub_id_without_huggingface_hub_says_what_to_install(tmp_path: Path) -> None:
+    done = process_without(["huggingface_hub"], "convert", "0.6b-customvoice", "-o", tmp_path / "new")
+    assert done.returncode == 2
+    assert only_line(done.stderr).endswith("it needs pip install 'qwen3-tts-ncnn[convert]'")
