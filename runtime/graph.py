@@ -42,13 +42,19 @@ class GraphRun:
     def __init__(self, name: str, extractor: ncnn.Extractor, inputs: Mapping[str, Input]) -> None:
         self._name = name
         self._extractor = extractor
+        self._allocator: ncnn.Allocator | None = None
         for blob, value in inputs.items():
             mat = value if isinstance(value, ncnn.Mat) else to_mat(value)
             if extractor.input(blob, mat) != 0:
                 raise PackageError(f"graph {name} has no input {blob}: convert the checkpoint again")
 
+    def __del__(self) -> None:
+        # The extractor's blobs go before the allocator they came from, whoever else let go of it: a crash otherwise.
+        del self._extractor
+
     def use_kv_allocator(self, allocator: ncnn.Allocator, capacity: int) -> None:
         """Where this run keeps its KV caches, and for how many rows they are sized at once."""
+        self._allocator = allocator
         self._extractor.set_kvcache_allocator(allocator)
         self._extractor.set_kvcache_max_seqlen_hint(capacity)
 

@@ -155,15 +155,10 @@ def read_manifest(folder: Path) -> Manifest:
     Raises `PackageError` when the folder or file is missing, is not a manifest, or is of a newer format.
     """
     path = folder / MANIFEST
-    if not folder.is_dir():
-        found = "is a file" if folder.exists() else "does not exist"
-        raise PackageError(f"package {folder} {found}: expected a folder made by `qwen3-tts-ncnn convert`")
     try:
         data = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise PackageError(
-            f"{folder} has no {MANIFEST}, so it is not a package: convert the checkpoint with `qwen3-tts-ncnn convert`"
-        ) from None
+    except (FileNotFoundError, NotADirectoryError):
+        raise _no_manifest(folder) from None
     except (OSError, ValueError, RecursionError) as error:
         raise PackageError(f"{path} cannot be read as JSON ({error}): convert the checkpoint again") from None
     version = data.get("format") if isinstance(data, dict) else None
@@ -177,6 +172,15 @@ def read_manifest(folder: Path) -> Manifest:
         return read_record(Manifest, data)
     except RecordError as error:
         raise PackageError(f"{path} is not a whole manifest ({error}): convert the checkpoint again") from None
+
+
+def _no_manifest(folder: Path) -> PackageError:
+    if folder.is_dir():
+        return PackageError(
+            f"{folder} has no {MANIFEST}, so it is not a package: convert the checkpoint with `qwen3-tts-ncnn convert`"
+        )
+    found = "is a file" if folder.exists() else "does not exist"
+    return PackageError(f"package {folder} {found}: expected a folder made by `qwen3-tts-ncnn convert`")
 
 
 def write_manifest(manifest: Manifest, folder: Path) -> None:

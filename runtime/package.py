@@ -48,9 +48,12 @@ class Package:
         """Verifies unless these very files were verified before: the first load reads everything, later ones do not.
 
         What was verified is remembered in the user's cache folder, by size and time of every file, so that a file
-        that is written again is verified again. Where that folder cannot be written, every load verifies.
+        that is written again is verified again. Where there is none or it cannot be written, every load verifies.
         """
         stamp = _stamp_file(self.folder)
+        if stamp is None:
+            self.verify()
+            return
         state = self._file_states()
         try:
             if json.loads(stamp.read_text(encoding="utf-8")) == state:
@@ -85,7 +88,11 @@ def file_sha256(path: Path) -> str:
         raise PackageError(f"{path} cannot be read ({error.strerror}): copy the package again") from None
 
 
-def _stamp_file(folder: Path) -> Path:
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+def _stamp_file(folder: Path) -> Path | None:
+    """Where a verified package is remembered; None for a user without a home, as containers have."""
+    try:
+        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    except RuntimeError:
+        return None
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()
     return caches / "qwen3-tts-ncnn" / "verified" / f"{name}.json"

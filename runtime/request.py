@@ -1,5 +1,6 @@
 """Does what is asked for fit the package? Answered before any compute, in one line when it does not."""
 
+import math
 from collections.abc import Iterable
 from typing import TypeVar
 
@@ -65,20 +66,22 @@ def generation_options(
 ) -> GenerationOptions:
     """The options of one run: what was asked for, else the checkpoint's own. Raises `OptionError`."""
     penalty = _or(repetition_penalty, defaults.repetition_penalty)
-    if not penalty > 0:
+    if not 0 < penalty < math.inf:
         raise OptionError(f"repetition_penalty is {penalty}, expected above 0 (1 changes nothing)")
     # max_new_tokens counts selections, and N frames take N + 1.
     frames = _or(max_frames, defaults.max_new_tokens - 1)
     if frames < 1:
         raise OptionError(f"max_frames is {frames}, expected 1 or more (a frame is 80 ms)")
     return GenerationOptions(
-        talker=Sampling(
+        talker=_sampling(
+            "",
             greedy=greedy or not defaults.do_sample,
             temperature=_or(temperature, defaults.temperature),
             top_k=_or(top_k, defaults.top_k),
             top_p=_or(top_p, defaults.top_p),
         ),
-        predictor=Sampling(
+        predictor=_sampling(
+            "predictor_",
             greedy=greedy or not defaults.predictor_do_sample,
             temperature=_or(predictor_temperature, defaults.predictor_temperature),
             top_k=_or(predictor_top_k, defaults.predictor_top_k),
@@ -87,6 +90,14 @@ def generation_options(
         repetition_penalty=penalty,
         max_frames=frames,
     )
+
+
+def _sampling(prefix: str, *, greedy: bool, temperature: float, top_k: int, top_p: float) -> Sampling:
+    """A `Sampling` whose errors name the option as the user did, with its prefix."""
+    try:
+        return Sampling(greedy=greedy, temperature=temperature, top_k=top_k, top_p=top_p)
+    except OptionError as error:
+        raise OptionError(f"{prefix}{error}") from None
 
 
 def _or(given: T | None, default: T) -> T:

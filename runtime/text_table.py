@@ -32,8 +32,9 @@ class TextTable:
     def rows(self, ids: Sequence[int]) -> Floats:
         """Rows (n, width) of the ids. Raises `TextError` for an id outside the table."""
         indices = np.asarray(ids, dtype=np.int64)
-        if indices.size and (indices.min() < 0 or indices.max() >= len(self._table)):
-            raise TextError(f"token id {int(indices.max())} is outside the text table of {len(self._table)} rows")
+        outside = indices[(indices < 0) | (indices >= len(self._table))]
+        if outside.size:
+            raise TextError(f"token id {outside[0]} is outside the text table of {len(self._table)} rows")
         stored: NDArray[Any] = self._table[indices]
         if self._bf16:
             widened: Floats = (stored.astype(np.uint32) << 16).view(np.float32)

@@ -1,9 +1,12 @@
 """Runs pnnx on a traced module and returns ncnn's param text and weights."""
 
+import errno
+import os
 import shutil
 import subprocess
 import sys
 import sysconfig
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
+
+# A disk with fewer bytes left is taken as full; a trace is larger than its weights by less than this.
+_MARGIN = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -26,11 +32,14 @@ def export(module: nn.Module, inputs: Sequence[Tensor], other_inputs: Sequence[T
     """Traces the module on `inputs` and converts it; axes that differ in `other_inputs` become dynamic.
 
     `work` is an empty folder for pnnx's intermediate files, about four times the size of the weights.
-    Raises `ConversionError` when pnnx fails or reports something it could not convert.
+    Raises `ConversionError` when pnnx fails or reports something it could not convert, `OSError` when the disk is full.
     """
     trace = work / "traced.pt"
-    with torch.no_grad():
+    with torch.no_grad(), warnings.catch_warnings():
+        # pnnx reads TorchScript, which torch 2.13 calls deprecated; and the tracer warns of what is meant.
+        warnings.simplefilter("ignore")
         traced = torch.jit.trace(module, tuple(inputs), check_trace=False)  # type: ignore[no-untyped-call]
+        _refuse_full_disk(work, needed=sum(tensor.nbytes for tensor in module.state_dict().values()))
         torch.jit.save(traced, str(trace))
     command = [
         str(pnnx_executable()),
@@ -42,6 +51,7 @@ def export(module: nn.Module, inputs: Sequence[Tensor], other_inputs: Sequence[T
     ]
     run = subprocess.run(command, cwd=work, capture_output=True, text=True, errors="replace", check=False)
     log = run.stdout + run.stderr
+    _refuse_full_disk(work)
     param, weights = work / "traced.ncnn.param", work / "traced.ncnn.bin"
     if run.returncode != 0 or not param.is_file() or not weights.is_file():
         last = log.strip().splitlines()[-1:] or ["no output"]
@@ -59,6 +69,16 @@ def pnnx_executable() -> Path:
     if not found:
         raise ConversionError("pnnx is not installed: pip install 'qwen3-tts-ncnn[convert]'")
     return Path(found)
+
+
+def _refuse_full_disk(folder: Path, needed: int = 0) -> None:
+    """Raises `OSError` where a file of `needed` bytes does not fit.
+
+    Asked before torch writes, which ends the whole process when it cannot, and after pnnx, which does not notice: it
+    exits with 0 and leaves files that are empty or cut off, on a disk that is full to the last byte.
+    """
+    if shutil.disk_usage(folder).free < needed + _MARGIN:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(folder))
 
 
 def _shapes(tensors: Sequence[Tensor]) -> str:
