@@ -1,6 +1,7 @@
 """Upstream's PyTorch model as the oracle: fp32, CPU, greedy, its own code path, unmodified."""
 
 import contextlib
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Self
@@ -14,6 +15,7 @@ from qwen3_tts_ncnn.parity.observe import observed
 from qwen3_tts_ncnn.parity.quiet import quiet
 from qwen3_tts_ncnn.parity.trace import FloatArray, OracleTrace, TokenArray
 from qwen3_tts_ncnn.parity.upstream_stubs import import_upstream
+from qwen3_tts_ncnn.runtime.tokenizer import DIRECTORY_REGEX, Pretokenizer
 
 
 class Oracle:
@@ -58,6 +60,17 @@ class Oracle:
     def languages(self) -> list[str]:
         """Names that may be asked for, "auto" first."""
         return list(self._upstream.model.get_supported_languages())
+
+    @property
+    def pretokenizer(self) -> Pretokenizer:
+        """How its tokenizer splits words, so that the package can do the same.
+
+        transformers 4.57.3 swaps the regex for most checkpoints that it loads from a directory, and leaves it alone
+        where config.json names certain versions (tokenization_utils_base.py:2410).
+        """
+        document = json.loads(self._upstream.processor.tokenizer.backend_tokenizer.to_str())
+        first = document["pre_tokenizer"]["pretokenizers"][0]
+        return "directory" if first.get("pattern", {}).get("Regex") == DIRECTORY_REGEX else "hub"
 
     def speak(self, case: Case) -> OracleTrace:
         """Run upstream's `generate_custom_voice` greedily and tell what it did.

@@ -15,8 +15,7 @@ def trace_package(tts: "TTS", case: Case) -> Trace:
     """Speak a case greedily with the converted package and tell what it did.
 
     Args:
-        tts: loaded with `pretokenizer="directory"`: the oracle's checkpoint comes from a directory, where transformers
-            4.57.3 swaps the tokenizer's regex (upstream qwen3_tts_model.py:118).
+        tts: loaded with the oracle's `pretokenizer`.
         case: what to say.
 
     Raises:

@@ -195,3 +195,7 @@ def test_a_folder_upstream_cannot_load_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(ParityError, match=r"^upstream cannot load ") as caught:
         Oracle.load(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_it_says_how_its_tokenizer_splits_words(oracle: Oracle) -> None:
+    assert oracle.pretokenizer == "directory"  # loaded from a folder, with a vocabulary beyond 100,000 tokens
