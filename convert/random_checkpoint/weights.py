@@ -58,8 +58,8 @@ class RandomWeights:
 Draw = Callable[[RandomWeights, str, Shape], Floats]
 
 
-def _normal(std: float) -> Draw:
-    return lambda weights, name, shape: weights.stream(name).normal(math.prod(shape), std)
+def _normal(std: float, mean: float = 0.0) -> Draw:
+    return lambda weights, name, shape: weights.stream(name).normal(math.prod(shape), std) + np.float32(mean)
 
 
 def _uniform(low: float, high: float) -> Draw:
@@ -126,7 +126,8 @@ _RULES: Final[tuple[tuple[str, Draw], ...]] = (
     ("speaker_encoder.fc.weight", _linear(0.5)),  # an x-vector as long as an embedding row
     # Codec.
     ("*.alpha", _normal(0.3)),
-    ("*.beta", _normal(0.3)),
+    # Magnitudes e^−β of about a half: at one, 25 snakes in a row make of float32's rounding the last bit of a PCM16.
+    ("*.beta", _normal(0.3, mean=0.7)),
     ("*.gamma", _uniform(0.3, 0.7)),
     ("*_layer_scale.scale", _uniform(0.3, 0.7)),
     ("*.initialized", _ones),
