@@ -1,0 +1,50 @@
+# The commands a person types. Everything is installed into .venv, nothing anywhere else.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+TTS := $(BIN)/qwen3-tts-ncnn
+DEMO := build/demo
+
+.PHONY: help env demo test check parity-full clean
+
+help:
+	@echo "make demo         a tiny random model: convert it, speak a sentence, compare it with PyTorch"
+	@echo "make test         every test but the official-size ones"
+	@echo "make check        ruff, format, mypy"
+	@echo "make parity-full  official sizes with random weights: convert, compare (20 minutes, 12 GB of memory)"
+	@echo "make clean        remove what these made, the environment included"
+
+env: $(VENV)/installed
+
+# qwen-tts and dashscope come without their requirements: the first draws in a web interface and a CUDA build of torch,
+# the second is here for the vocabulary it carries.
+$(VENV)/installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps qwen-tts==0.1.1 dashscope==2.0.2
+	touch $@
+
+demo: env
+	rm -rf $(DEMO)
+	$(TTS) checkpoint $(DEMO)/tiny-customvoice --preset tiny --type custom_voice
+	$(TTS) convert $(DEMO)/tiny-customvoice -o $(DEMO)/tiny-customvoice-fp32
+	$(TTS) speak $(DEMO)/tiny-customvoice-fp32 "Hello, this is a demonstration." --speaker ryan --language english --seed 7 -o demo.wav
+	$(TTS) parity $(DEMO)/tiny-customvoice-fp32 $(DEMO)/tiny-customvoice
+
+test: env
+	$(BIN)/python -m pytest
+
+# mypy follows a package-dir mapping only through folders of the installed names.
+check: env
+	mkdir -p build/typed/qwen3_tts_ncnn
+	for room in runtime convert parity models; do ln -sfn ../../../$$room build/typed/qwen3_tts_ncnn/$$room; done
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy -p qwen3_tts_ncnn
+
+parity-full: env
+	$(BIN)/python -m pytest -m full -s tests/full
+
+clean:
+	rm -rf build $(VENV) demo.wav
