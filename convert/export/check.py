@@ -81,8 +81,8 @@ def relative_error(ours: Floats, theirs: Floats) -> float:
 
 
 def signal_to_noise(ours: Floats, theirs: Floats) -> float:
-    """10 · log10(Σ signal² / Σ difference²) in dB; infinite for equal signals."""
-    if not np.isfinite(ours).all():
+    """10 · log10(Σ signal² / Σ difference²) in dB; infinite for equal signals, −∞ where shapes or finiteness differ."""
+    if ours.shape != theirs.shape or not np.isfinite(ours).all():
         return float("-inf")
     noise = float(np.square(ours.astype(np.float64) - theirs).sum())
     signal = float(np.square(theirs.astype(np.float64)).sum())

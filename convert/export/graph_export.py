@@ -5,12 +5,14 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export.check import check_graph
 from qwen3_tts_ncnn.convert.export.kv_cache import add_kv_cache
 from qwen3_tts_ncnn.convert.export.param import ParamGraph, read_param, write_param
 from qwen3_tts_ncnn.convert.export.pnnx import export
 from qwen3_tts_ncnn.convert.export.structure import check_structure
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
+from qwen3_tts_ncnn.runtime.errors import PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
 
 if TYPE_CHECKING:
@@ -34,16 +36,21 @@ def export_graph(plan: "GraphPlan", package: Path) -> float:
         param, weights = package / f"{plan.name}.param", package / f"{plan.name}.bin"
         param.write_text(write_param(graph), encoding="utf-8", newline="\n")
         shutil.move(exported.bin, weights)
-    return check_graph(
-        plan.name,
-        Graph(param, weights, cpu_options(thread_count(None))),
-        module,
-        [plan.example(length) for length in plan.checked],
-        inputs=plan.inputs,
-        outputs=plan.outputs,
-        runner=plan.runner,
-        bound=plan.bound,
-    )
+    try:
+        return check_graph(
+            plan.name,
+            Graph(param, weights, cpu_options(thread_count(None))),
+            module,
+            [plan.example(length) for length in plan.checked],
+            inputs=plan.inputs,
+            outputs=plan.outputs,
+            runner=plan.runner,
+            bound=plan.bound,
+        )
+    except PackageError as error:  # whose advice, to convert again, would be no help here
+        raise ConversionError(
+            f"graph {plan.name} cannot be run as it was converted ({error}); please report it"
+        ) from None
 
 
 def finish_text(plan: "GraphPlan", text: str) -> ParamGraph:

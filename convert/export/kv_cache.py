@@ -24,13 +24,14 @@ def add_kv_cache(graph: ParamGraph, layers: int) -> None:
     attentions = graph.of_type("SDPA")
     if len(attentions) != layers:
         raise ConversionError(f"expected {layers} SDPA layers to give a KV cache, found {len(attentions)}")
-    cache_inputs: list[str] = []
-    for index, layer in enumerate(attentions):
+    for layer in attentions:
         if layer.params.get(_USE_CACHE) or len(layer.inputs) != 4 or len(layer.outputs) != 1:
             raise ConversionError(
                 f"SDPA layer {layer.name} has {len(layer.inputs)} inputs and {len(layer.outputs)} outputs: "
                 "expected 4 and 1, is the KV cache there already?"
             )
+    cache_inputs: list[str] = []
+    for index, layer in enumerate(attentions):
         ins, outs = cache_names(index)
         layer.inputs += ins
         layer.outputs += outs

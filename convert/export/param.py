@@ -14,7 +14,7 @@ from qwen3_tts_ncnn.convert.errors import ConversionError
 
 MAGIC = "7767517"
 _ARRAY = -23300
-_PAIR = re.compile(r'(-?\d+)=("[^"]*"|\S+)')
+_PAIR = re.compile(r'(-?\d+)=("[^"]*"|[^"\s]+)')
 
 Scalar = int | float | str
 Value = Scalar | list[int] | list[float]
@@ -48,8 +48,9 @@ class ParamGraph:
 
     def rename_blobs(self, names: dict[str, str]) -> None:
         """Renames blobs everywhere. Raises `ConversionError` when one does not exist or a new name is taken."""
-        blobs = set(self.blobs)
-        missing, clashing = names.keys() - blobs, set(names.values()) & (blobs - names.keys())
+        blobs, targets = set(self.blobs), list(names.values())
+        taken = (blobs - names.keys()) | {name for name in targets if targets.count(name) > 1}
+        missing, clashing = names.keys() - blobs, taken.intersection(targets)
         if missing or clashing:
             raise ConversionError(f"cannot rename blobs: missing {sorted(missing)}, already there {sorted(clashing)}")
         for layer in self.layers:
@@ -64,8 +65,7 @@ def read_param(text: str) -> ParamGraph:
         raise ConversionError(f"not an ncnn param file: it must begin with {MAGIC}")
     layers = [_read_layer(line) for line in lines[2:] if line.strip()]
     graph = ParamGraph(layers)
-    counts = [int(count) for count in lines[1].split()]
-    if counts != [len(graph.layers), len(graph.blobs)]:
+    if lines[1].split() != [str(len(graph.layers)), str(len(graph.blobs))]:
         raise ConversionError(
             f"param file is cut short: its second line promises {lines[1].strip()} layers and blobs, "
             f"it has {len(graph.layers)} and {len(graph.blobs)}"
@@ -102,7 +102,7 @@ def _read_pair(id: int, text: str) -> tuple[int, Value]:
         return id, _read_scalar(text)
     count, *items = text.split(",")
     values = [_read_scalar(item) for item in items]
-    if int(count) != len(values) or any(isinstance(value, str) for value in values):
+    if count != str(len(values)) or any(isinstance(value, str) for value in values):
         raise ConversionError(f"array {id}={text} of an ncnn param file does not hold what its count says")
     return _ARRAY - id, values  # type: ignore[return-value]  # no strings among them: checked above
 

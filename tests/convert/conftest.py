@@ -1,0 +1,43 @@
+"""What the conversion's tests share: upstream's model of the tiny checkpoint, and one torch thread."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
+from qwen3_tts_ncnn.convert.plans import GraphPlan
+from qwen3_tts_ncnn.parity.quiet import quiet
+from qwen3_tts_ncnn.parity.upstream_stubs import import_upstream
+from tests.convert.graph_plans import plans_of
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_torch_thread() -> Iterator[None]:
+    """More threads than free cores make these small models a hundred times slower."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tiny_checkpoint: Path) -> Checkpoint:
+    """The tiny checkpoint, opened."""
+    return Checkpoint.open(tiny_checkpoint)
+
+
+@pytest.fixture(scope="session")
+def upstream(tiny_checkpoint: Path) -> Any:
+    """Upstream's model of the tiny checkpoint, in fp32. Read it, never change it."""
+    model_class = import_upstream()
+    with quiet():
+        return model_class.from_pretrained(str(tiny_checkpoint), dtype=torch.float32).model
+
+
+@pytest.fixture(scope="session")
+def plans(checkpoint: Checkpoint) -> dict[str, GraphPlan]:
+    """The plans of the tiny checkpoint's graphs, in their order, by name."""
+    return plans_of(checkpoint)

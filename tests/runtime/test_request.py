@@ -1,0 +1,151 @@
+"""What is asked for fits the package, or is refused in one line that says what would."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from qwen3_tts_ncnn.runtime.errors import ModeError, OptionError
+from qwen3_tts_ncnn.runtime.generation import GenerationOptions
+from qwen3_tts_ncnn.runtime.request import check_mode, generation_options, language_id, speaker_name
+from qwen3_tts_ncnn.runtime.sampling import Sampling
+from tests.runtime.manifests import SAMPLING, manifest
+
+PACKAGE = manifest()
+CHINESE, ENGLISH, SICHUAN = 2055, 2050, 2062
+
+
+def options(**asked: Any) -> GenerationOptions:
+    nothing = dict.fromkeys(
+        (
+            "temperature",
+            "top_k",
+            "top_p",
+            "repetition_penalty",
+            "predictor_temperature",
+            "predictor_top_k",
+            "predictor_top_p",
+            "max_frames",
+        )
+    )
+    defaults = asked.pop("defaults", SAMPLING)
+    given: dict[str, Any] = {"greedy": False} | nothing | asked
+    return generation_options(defaults, **given)
+
+
+@pytest.mark.parametrize("written", ["Ryan", "ryan", "RYAN"])
+def test_a_speaker_is_found_in_whatever_case(written: str) -> None:
+    assert speaker_name(PACKAGE, written) == "Ryan"
+
+
+@pytest.mark.parametrize("unknown", ["nobody", "", "Ryan ", "uncle fu"])
+def test_an_unknown_speaker_lists_the_valid_ones(unknown: str) -> None:
+    with pytest.raises(ModeError) as caught:
+        speaker_name(PACKAGE, unknown)
+    assert str(caught.value) == f"little-fp32 has no speaker {unknown!r}: choose one of Ryan, Uncle_Fu, Eric"
+
+
+def test_no_speaker_lists_the_valid_ones() -> None:
+    with pytest.raises(ModeError, match=r"^little-fp32 needs a speaker: choose one of Ryan, Uncle_Fu, Eric$"):
+        check_mode(PACKAGE, None)
+    check_mode(PACKAGE, "anyone")
+
+
+@pytest.mark.parametrize("kind", ["base", "voice_design"])
+def test_a_package_without_named_speakers_is_refused(kind: str) -> None:
+    for speaker in (None, "Ryan"):
+        with pytest.raises(ModeError) as caught:
+            check_mode(manifest(type=kind, speakers={}), speaker)
+        assert str(caught.value) == (
+            f"little-fp32 is a {kind} package, and this version speaks with named speakers alone: "
+            "use a custom_voice package"
+        )
+
+
+@pytest.mark.parametrize(
+    ("language", "id"),
+    [("chinese", CHINESE), ("english", ENGLISH), ("English", ENGLISH), ("auto", None), ("AUTO", None), (None, None)],
+)
+def test_a_language_is_found_in_whatever_case(language: str | None, id: int | None) -> None:
+    assert language_id(PACKAGE, language, "Ryan") == id
+
+
+@pytest.mark.parametrize(
+    ("language", "id"),
+    [("chinese", SICHUAN), ("Chinese", SICHUAN), ("auto", SICHUAN), (None, SICHUAN), ("english", ENGLISH)],
+)
+def test_a_dialect_takes_the_place_of_chinese_and_auto_alone(language: str | None, id: int) -> None:
+    assert language_id(PACKAGE, language, "Eric") == id
+
+
+@pytest.mark.parametrize("speaker", ["Ryan", "Eric"])
+@pytest.mark.parametrize("language", ["klingon", "sichuan_dialect", "Sichuan_Dialect", "chinese "])
+def test_an_unknown_language_and_a_dialect_list_the_valid_ones(language: str, speaker: str) -> None:
+    with pytest.raises(ModeError) as caught:
+        language_id(PACKAGE, language, speaker)
+    assert str(caught.value) == f"little-fp32 has no language {language!r}: choose one of auto, chinese, english"
+
+
+def test_what_is_not_asked_for_is_the_checkpoint_s_own() -> None:
+    assert options() == GenerationOptions(
+        talker=Sampling(greedy=False, temperature=0.9, top_k=50, top_p=1.0),
+        predictor=Sampling(greedy=False, temperature=0.8, top_k=40, top_p=0.95),
+        repetition_penalty=1.05,
+        max_frames=8191,  # max_new_tokens counts selections, and N frames take N + 1
+    )
+
+
+def test_what_is_asked_for_counts() -> None:
+    asked = options(
+        temperature=0.5,
+        top_k=0,
+        top_p=0.7,
+        repetition_penalty=1.0,
+        predictor_temperature=0.4,
+        predictor_top_k=3,
+        predictor_top_p=0.6,
+        max_frames=1,
+    )
+    assert asked == GenerationOptions(
+        talker=Sampling(greedy=False, temperature=0.5, top_k=0, top_p=0.7),
+        predictor=Sampling(greedy=False, temperature=0.4, top_k=3, top_p=0.6),
+        repetition_penalty=1.0,
+        max_frames=1,
+    )
+
+
+def test_greedy_is_asked_for_or_the_checkpoint_s_default_for_each_part() -> None:
+    def greedy(**changes: Any) -> tuple[bool, bool]:
+        given = options(greedy=changes.pop("greedy", False), defaults=replace(SAMPLING, **changes))
+        return given.talker.greedy, given.predictor.greedy
+
+    assert greedy(greedy=True) == (True, True)
+    assert greedy() == (False, False)
+    assert greedy(do_sample=False) == (True, False)
+    assert greedy(predictor_do_sample=False) == (False, True)
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"max_frames": 0}, "max_frames is 0, expected 1 or more (a frame is 80 ms)"),
+        ({"max_frames": -1}, "max_frames is -1, expected 1 or more (a frame is 80 ms)"),
+        ({"repetition_penalty": 0.0}, "repetition_penalty is 0.0, expected above 0"),
+        ({"repetition_penalty": -1.0}, "repetition_penalty is -1.0, expected above 0"),
+        ({"repetition_penalty": math.nan}, "repetition_penalty is nan, expected above 0"),
+        ({"repetition_penalty": math.inf}, "repetition_penalty is inf, expected above 0"),
+        ({"temperature": 0.0}, "temperature is 0.0, expected above 0"),
+        ({"top_k": -1}, "top_k is -1, expected 0 (all) or more"),
+        ({"top_p": 1.01}, "top_p is 1.01, expected above 0 and at most 1"),
+        ({"predictor_temperature": 0.0}, "predictor_temperature is 0.0, expected above 0"),
+        ({"predictor_top_k": -1}, "predictor_top_k is -1, expected 0 (all) or more"),
+        ({"predictor_top_p": 0.0}, "predictor_top_p is 0.0, expected above 0 and at most 1"),
+    ],
+)
+def test_a_value_out_of_range_is_refused_by_its_name(asked: dict[str, Any], message: str) -> None:
+    for greedy in (True, False):
+        with pytest.raises(OptionError) as caught:
+            options(greedy=greedy, **asked)
+        assert str(caught.value).startswith(message)
+        assert "\n" not in str(caught.value)
