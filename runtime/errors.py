@@ -27,3 +27,11 @@ class OptionError(TTSError):
 
 class OutputError(TTSError):
     """A result cannot be written where it was asked for."""
+
+
+class AudioError(TTSError):
+    """A reference recording that cannot be read, or that no voice can be cloned from."""
+
+
+class FormatError(TTSError):
+    """A `.rvq`, `.voice` or `.spk` file, or what should go into one, is not what the format says."""
