@@ -8,20 +8,33 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import torch
-
-from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
-from qwen3_tts_ncnn.convert.checkpoint.inventory import unused_tensors
+from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, CodecCheckpoint
+from qwen3_tts_ncnn.convert.checkpoint.inventory import unused_reason
 from qwen3_tts_ncnn.convert.checkpoint.weights import Shapes, Weights
+from qwen3_tts_ncnn.convert.codec_reuse import CodecDonor
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export.check import Bound
 from qwen3_tts_ncnn.convert.export.graph_export import export_graph
-from qwen3_tts_ncnn.convert.manifest import TEXT_TABLE, TEXT_TENSOR, build_manifest, codec_record, list_files
+from qwen3_tts_ncnn.convert.manifest import (
+    build_codec_manifest,
+    build_manifest,
+    codec_encoder_record,
+    codec_record,
+    list_files,
+)
 from qwen3_tts_ncnn.convert.modules.codec import state_shapes
-from qwen3_tts_ncnn.convert.plans import GraphPlan, core_plans
+from qwen3_tts_ncnn.convert.package_tables import (
+    MEL_FILTERS,
+    RVQ_TABLES,
+    TEXT_TABLE,
+    write_mel_filters,
+    write_rvq_tables,
+    write_text_table,
+)
+from qwen3_tts_ncnn.convert.plans import GraphPlan, codec_plans, speech_plans
 from qwen3_tts_ncnn.convert.tokenizer import build_tokenizer_json
 from qwen3_tts_ncnn.runtime.errors import OutputError
-from qwen3_tts_ncnn.runtime.manifest import MANIFEST, write_manifest
+from qwen3_tts_ncnn.runtime.manifest import MANIFEST, CodecManifest, write_manifest
 from qwen3_tts_ncnn.runtime.package import TOKENIZER
 
 # Told before and after each graph: the plan, and what was measured (None: begun).
@@ -67,61 +80,96 @@ def _refuse_output(output: Path, overwrite: bool) -> None:
 
 
 def convert_checkpoint(
-    checkpoint: Checkpoint, output: Path, *, overwrite: bool = False, on_graph: OnGraph | None = None
+    checkpoint: CodecCheckpoint,
+    output: Path,
+    *,
+    overwrite: bool = False,
+    codec_from: Path | None = None,
+    on_graph: OnGraph | None = None,
 ) -> list[GraphReport]:
     """Writes the package of a checkpoint. It appears at `output` when it is whole and checked.
 
     Two conversions of one checkpoint are byte for byte the same. An old package at `output` stays until then.
+    `codec_from` is a package whose codec files are taken instead of being made again.
 
     Raises:
         OutputError: the folder is occupied or cannot be written.
         CheckpointError: a tensor is missing.
         ConversionError: a graph does not compute what its torch module does, or a tensor is left over without being
             known as unused.
+        PackageError: `codec_from` has another codec.
     """
     check_output_folder(output, overwrite=overwrite)
+    conversion = _Conversion(checkpoint, codec_from)
     with _staging(output) as folder:
-        reports = _write_package(checkpoint, folder, on_graph)
+        reports = conversion.write(folder, on_graph)
         _put_in_place(folder, output)
     return reports
 
 
-def _write_package(checkpoint: Checkpoint, folder: Path, on_graph: OnGraph | None) -> list[GraphReport]:
-    (folder / TOKENIZER).write_text(build_tokenizer_json(checkpoint.folder), encoding="utf-8", newline="\n")
-    main, codec = Weights(checkpoint.main), Weights(checkpoint.codec)
-    config = checkpoint.config.codec
-    states = state_shapes(config.decoder, Weights(Shapes(checkpoint.codec.shapes)) / "decoder")
-    codec_shape = codec_record(config, states)
-    plans = core_plans(checkpoint.config, main, codec, codec_shape)
-    reports = []
-    for number, plan in enumerate(plans, start=1):
-        if on_graph:
-            on_graph(number, len(plans), plan, None)
-        measured = export_graph(plan, folder)
-        reports.append(GraphReport(plan.name, measured, plan.bound))
-        if on_graph:
-            on_graph(number, len(plans), plan, measured)
-    _write_text_table(main, checkpoint, folder / TEXT_TABLE)
-    _refuse_left_over(checkpoint, main, codec)
-    name = package_name(checkpoint.source.repo or checkpoint.source.name)
-    manifest = build_manifest(checkpoint, codec_shape, [plan.name for plan in plans], name)
-    write_manifest(replace(manifest, files=list_files(folder)), folder)
-    return reports
+class _Conversion:
+    """One conversion: which graphs, and what belongs beside them."""
 
+    def __init__(self, checkpoint: CodecCheckpoint, codec_from: Path | None) -> None:
+        self._checkpoint = checkpoint
+        self._speech = checkpoint if isinstance(checkpoint, Checkpoint) else None
+        self._main = Weights(self._speech.main if self._speech else Shapes({}))
+        self._codec = Weights(checkpoint.codec)
+        config = checkpoint.codec_config
+        states = state_shapes(config.decoder, Weights(Shapes(checkpoint.codec.shapes)) / "decoder")
+        self._codec_record = codec_record(config, states, checkpoint.codec_sha256())
+        self._donor = CodecDonor.open(codec_from, self._codec_record) if codec_from else None
+        codec = codec_plans(config, self._codec, self._codec_record, codec_encoder_record(config))
+        speech = speech_plans(self._speech.config, self._main) if self._speech else []
+        # The talker comes last: it takes longest, and whatever is wrong shows before.
+        self._graphs = [plan.name for plan in (*speech[:-1], *codec, *speech[-1:])]
+        self._plans = [*speech[:-1], *([] if self._donor else codec), *speech[-1:]]
 
-def _write_text_table(main: Weights, checkpoint: Checkpoint, path: Path) -> None:
-    """The text embedding as the checkpoint stores it: half the size of float32, and as exact."""
-    main.mark(TEXT_TENSOR)
-    checkpoint.main.raw(TEXT_TENSOR).contiguous().view(torch.uint8).numpy().tofile(path)
+    def write(self, folder: Path, on_graph: OnGraph | None) -> list[GraphReport]:
+        """Everything into an empty folder."""
+        reports = []
+        if self._speech:
+            text = build_tokenizer_json(self._speech.folder)
+            (folder / TOKENIZER).write_text(text, encoding="utf-8", newline="\n")
+        for number, plan in enumerate(self._plans, start=1):
+            if on_graph:
+                on_graph(number, len(self._plans), plan, None)
+            measured = export_graph(plan, folder)
+            reports.append(GraphReport(plan.name, measured, plan.bound))
+            if on_graph:
+                on_graph(number, len(self._plans), plan, measured)
+        self._write_tables(folder)
+        self._refuse_left_over()
+        manifest = self._manifest()
+        write_manifest(replace(manifest, files=list_files(folder)), folder)
+        return reports
 
+    def _write_tables(self, folder: Path) -> None:
+        if self._speech:
+            write_text_table(self._speech.main, self._main, folder / TEXT_TABLE)
+            if self._speech.config.speaker_encoder:
+                write_mel_filters(folder / MEL_FILTERS)
+        if self._donor:
+            self._donor.give(folder)
+        else:
+            write_rvq_tables(self._checkpoint.codec_config, self._codec, folder / RVQ_TABLES)
 
-def _refuse_left_over(checkpoint: Checkpoint, main: Weights, codec: Weights) -> None:
-    known = unused_tensors(checkpoint.config)
-    left = [name for weights in (main, codec) for name in weights.left_over() if name not in known]
-    if left:
-        raise ConversionError(
-            f"tensor {left[0]} is in no graph and not known as unused ({len(left)} such tensors): please report it"
-        )
+    def _refuse_left_over(self) -> None:
+        left = self._main.left_over()
+        if not self._donor:
+            config = self._checkpoint.codec_config
+            left += [name for name in self._codec.left_over() if unused_reason(name, config) is None]
+        if left:
+            raise ConversionError(
+                f"tensor {left[0]} is in no graph and not known as unused ({len(left)} such tensors): please report it"
+            )
+
+    def _manifest(self) -> CodecManifest:
+        source = self._checkpoint.source
+        name = package_name(source.repo or source.name)
+        if self._speech:
+            return build_manifest(self._speech, self._codec_record, self._graphs, name)
+        return build_codec_manifest(self._checkpoint, self._codec_record, self._graphs, name)
 
 
 def _cannot_be_written(output: Path, error: OSError) -> OutputError:

@@ -5,9 +5,17 @@ from pathlib import Path
 from typing import Any
 
 from qwen3_tts_ncnn import models
-from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
-from qwen3_tts_ncnn.convert.checkpoint.config import CheckpointConfig, CodecConfig, DecoderConfig
+from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, CodecCheckpoint
+from qwen3_tts_ncnn.convert.checkpoint.config import (
+    CheckpointConfig,
+    CodecConfig,
+    DecoderConfig,
+    SpeakerEncoderConfig,
+    TalkerConfig,
+)
 from qwen3_tts_ncnn.convert.errors import CheckpointError
+from qwen3_tts_ncnn.convert.modules.mimi_encoder import MimiShape
+from qwen3_tts_ncnn.convert.package_tables import MEL_FILTERS, RVQ_TABLES, TEXT_TABLE, TEXT_TENSOR
 from qwen3_tts_ncnn.runtime import manifest as records
 from qwen3_tts_ncnn.runtime.package import file_sha256
 
@@ -28,14 +36,12 @@ _SAMPLING_DEFAULTS = {
     "max_new_tokens": 2048,
 }
 
-TEXT_TABLE = "text_embedding.bin"
-TEXT_TENSOR = "talker.model.text_embedding.weight"
 
-
-def codec_record(config: CodecConfig, states: tuple[tuple[int, ...], ...]) -> records.Codec:
-    """The codec's part of the manifest."""
+def codec_record(config: CodecConfig, states: tuple[tuple[int, ...], ...], sha256: str) -> records.Codec:
+    """The codec decoder's part of the manifest."""
     decoder = config.decoder
     return records.Codec(
+        checkpoint_sha256=sha256,
         codebooks=decoder.num_quantizers,
         codebook_size=decoder.codebook_size,
         sample_rate=config.output_sample_rate,
@@ -47,18 +53,36 @@ def codec_record(config: CodecConfig, states: tuple[tuple[int, ...], ...]) -> re
     )
 
 
+def codec_encoder_record(config: CodecConfig) -> records.CodecEncoder:
+    """The codec encoder's part of the manifest."""
+    shape = MimiShape.from_dict(config.encoder)
+    return records.CodecEncoder(
+        sample_rate=config.input_sample_rate,
+        samples_per_frame=config.encode_downsample_rate,
+        ratios=shape.ratios,
+        steps_per_frame=shape.steps_per_frame,
+        head_dim=shape.head_dim,
+        rope_theta=shape.rope_theta,
+        tables=RVQ_TABLES,
+    )
+
+
+def build_codec_manifest(
+    checkpoint: CodecCheckpoint, codec: records.Codec, graphs: list[str], name: str
+) -> records.CodecManifest:
+    """The manifest of a package of the codec alone, without its files, which `list_files` adds when they are there."""
+    return records.CodecManifest(type=records.CODEC_TYPE, **_common(checkpoint, codec, graphs, name))
+
+
 def build_manifest(checkpoint: Checkpoint, codec: records.Codec, graphs: list[str], name: str) -> records.Manifest:
-    """Everything but the files, which `list_files` adds when they are there."""
+    """The manifest of a package that speaks, without its files."""
     config = checkpoint.config
     talker = config.talker
     dialects = {name for name in talker.spk_is_dialect.values() if name}
-    languages = {name: id for name, id in talker.codec_language_id.items() if "dialect" not in name}
     return records.Manifest(
-        format=records.FORMAT,
-        name=name,
         type=config.tts_model_type,
+        **_common(checkpoint, codec, graphs, name),
         size=config.tts_model_size,
-        origin=_origin(checkpoint),
         text=records.TextIds(
             im_start=config.im_start_token_id,
             im_end=config.im_end_token_id,
@@ -70,28 +94,51 @@ def build_manifest(checkpoint: Checkpoint, codec: records.Codec, graphs: list[st
         text_table=records.TextTable(
             TEXT_TABLE, talker.text_vocab_size, talker.text_hidden_size, checkpoint.main.dtype(TEXT_TENSOR).lower()
         ),
-        codec_ids=records.CodecIds(
-            first_control=talker.decoder.vocab_size - _CONTROL_IDS,
-            bos=talker.codec_bos_id,
-            eos=talker.codec_eos_token_id,
-            pad=talker.codec_pad_id,
-            think=talker.codec_think_id,
-            nothink=talker.codec_nothink_id,
-            think_bos=talker.codec_think_bos_id,
-            think_eos=talker.codec_think_eos_id,
-        ),
+        codec_ids=_codec_ids(talker),
         talker=_decoder(talker.decoder),
         predictor=_decoder(talker.predictor),
-        codec=codec,
+        speaker_encoder=_speaker_encoder(config.speaker_encoder),
         speakers={
             name: records.Speaker(id, talker.spk_is_dialect.get(name) or None) for name, id in talker.spk_id.items()
         },
-        languages=languages,
+        languages={name: id for name, id in talker.codec_language_id.items() if "dialect" not in name},
         dialects={name: id for name, id in talker.codec_language_id.items() if name in dialects},
         sampling=_sampling(config),
-        graphs={graph: records.GraphInfo(precision="fp32") for graph in graphs},
-        made_with={package: version(package) for package in ("qwen3-tts-ncnn", "pnnx", "ncnn", "torch")},
     )
+
+
+def _common(checkpoint: CodecCheckpoint, codec: records.Codec, graphs: list[str], name: str) -> dict[str, Any]:
+    return {
+        "format": records.FORMAT,
+        "name": name,
+        "origin": _origin(checkpoint),
+        "codec": codec,
+        "codec_encoder": codec_encoder_record(checkpoint.codec_config),
+        "graphs": {graph: records.GraphInfo(precision="fp32") for graph in graphs},
+        "made_with": made_with(),
+    }
+
+
+def made_with() -> dict[str, str]:
+    """Versions of all that shapes a package."""
+    return {package: version(package) for package in ("qwen3-tts-ncnn", "pnnx", "ncnn", "torch")}
+
+
+def _codec_ids(talker: TalkerConfig) -> records.CodecIds:
+    return records.CodecIds(
+        first_control=talker.decoder.vocab_size - _CONTROL_IDS,
+        bos=talker.codec_bos_id,
+        eos=talker.codec_eos_token_id,
+        pad=talker.codec_pad_id,
+        think=talker.codec_think_id,
+        nothink=talker.codec_nothink_id,
+        think_bos=talker.codec_think_bos_id,
+        think_eos=talker.codec_think_eos_id,
+    )
+
+
+def _speaker_encoder(config: SpeakerEncoderConfig | None) -> records.SpeakerEncoder | None:
+    return None if config is None else records.SpeakerEncoder(config.enc_dim, config.sample_rate, MEL_FILTERS)
 
 
 def list_files(folder: Path) -> dict[str, records.FileInfo]:
@@ -100,7 +147,7 @@ def list_files(folder: Path) -> dict[str, records.FileInfo]:
     return {path.name: records.FileInfo(path.stat().st_size, file_sha256(path)) for path in paths}
 
 
-def _origin(checkpoint: Checkpoint) -> records.Origin:
+def _origin(checkpoint: CodecCheckpoint) -> records.Origin:
     source = checkpoint.source
     known = models.find(source.repo) if source.repo else None
     return records.Origin(

@@ -13,6 +13,9 @@ from qwen3_tts_ncnn.runtime.records import RecordError, read_record, write_recor
 FORMAT = 1
 MANIFEST = "model.json"
 
+CODEC_TYPE = "codec"
+"""The type of a package of the codec alone; the others are a checkpoint's `tts_model_type`."""
+
 
 @dataclass(frozen=True)
 class Origin:
@@ -74,8 +77,12 @@ class Decoder:
 
 @dataclass(frozen=True)
 class Codec:
-    """The codec decoder. `states` are the shapes (channels, rows, columns) of its states, in order."""
+    """The codec decoder. `states` are the shapes (channels, rows, columns) of its states, in order.
 
+    `checkpoint_sha256` is one sum over the codec's files in the checkpoint: equal sums mean equal codec graphs.
+    """
+
+    checkpoint_sha256: str
     codebooks: int
     codebook_size: int
     sample_rate: int
@@ -84,6 +91,29 @@ class Codec:
     head_dim: int
     rope_theta: float
     states: tuple[tuple[int, ...], ...]
+
+
+@dataclass(frozen=True)
+class CodecEncoder:
+    """The codec's encoder. `ratios` are those of its strided convolutions, in order, before its attention, which runs
+    on `steps_per_frame` steps a frame; `tables` is the file of its RVQ."""
+
+    sample_rate: int
+    samples_per_frame: int
+    ratios: tuple[int, ...]
+    steps_per_frame: int
+    head_dim: int
+    rope_theta: float
+    tables: str
+
+
+@dataclass(frozen=True)
+class SpeakerEncoder:
+    """The speaker encoder of a Base package: the length of its x-vectors, and the file of its mel filters."""
+
+    width: int
+    sample_rate: int
+    mel_filters: str
 
 
 @dataclass(frozen=True)
@@ -125,32 +155,40 @@ class FileInfo:
     sha256: str
 
 
-@dataclass(frozen=True)
-class Manifest:
-    """The whole of model.json."""
+@dataclass(frozen=True, kw_only=True)
+class CodecManifest:
+    """The model.json of a package of the codec alone, and what every package has."""
 
     format: int
     name: str
     type: str
-    size: str
     origin: Origin
-    text: TextIds
-    text_table: TextTable
-    codec_ids: CodecIds
-    talker: Decoder
-    predictor: Decoder
     codec: Codec
-    speakers: dict[str, Speaker]
-    languages: dict[str, int]
-    dialects: dict[str, int]
-    sampling: SamplingDefaults
+    codec_encoder: CodecEncoder
     graphs: dict[str, GraphInfo]
     made_with: dict[str, str]
     files: dict[str, FileInfo] = field(default_factory=dict)
 
 
-def read_manifest(folder: Path) -> Manifest:
-    """Reads the manifest of a package.
+@dataclass(frozen=True, kw_only=True)
+class Manifest(CodecManifest):
+    """The model.json of a package that speaks."""
+
+    size: str
+    text: TextIds
+    text_table: TextTable
+    codec_ids: CodecIds
+    talker: Decoder
+    predictor: Decoder
+    speaker_encoder: SpeakerEncoder | None = None
+    speakers: dict[str, Speaker]
+    languages: dict[str, int]
+    dialects: dict[str, int]
+    sampling: SamplingDefaults
+
+
+def read_manifest(folder: Path) -> CodecManifest:
+    """Reads the manifest of a package: a `Manifest` unless it is of the codec alone.
 
     Raises `PackageError` when the folder or file is missing, is not a manifest, or is of a newer format.
     """
@@ -169,7 +207,7 @@ def read_manifest(folder: Path) -> Manifest:
     if version != FORMAT:
         raise PackageError(f"{path} says format {version!r}, expected {FORMAT}: convert the checkpoint again")
     try:
-        return read_record(Manifest, data)
+        return read_record(CodecManifest if data.get("type") == CODEC_TYPE else Manifest, data)
     except RecordError as error:
         raise PackageError(f"{path} is not a whole manifest ({error}): convert the checkpoint again") from None
 
@@ -183,7 +221,7 @@ def _no_manifest(folder: Path) -> PackageError:
     return PackageError(f"package {folder} {found}: expected a folder made by `qwen3-tts-ncnn convert`")
 
 
-def write_manifest(manifest: Manifest, folder: Path) -> None:
+def write_manifest(manifest: CodecManifest, folder: Path) -> None:
     """Writes model.json, the same bytes for the same manifest."""
     text = json.dumps(write_record(manifest), ensure_ascii=False, indent=2)
     (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")

@@ -6,8 +6,8 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from qwen3_tts_ncnn.runtime.errors import PackageError
-from qwen3_tts_ncnn.runtime.manifest import MANIFEST, Manifest, read_manifest
+from qwen3_tts_ncnn.runtime.errors import ModeError, PackageError
+from qwen3_tts_ncnn.runtime.manifest import MANIFEST, CodecManifest, Manifest, read_manifest
 
 TOKENIZER = "tokenizer.json"
 
@@ -17,7 +17,7 @@ class Package:
     """An opened package. Every file the manifest names is there and of the size it says."""
 
     folder: Path
-    manifest: Manifest
+    manifest: CodecManifest
 
     @classmethod
     def open(cls, folder: Path) -> "Package":
@@ -33,6 +33,16 @@ class Package:
                     "copy the package again, or convert the checkpoint again"
                 )
         return package
+
+    @property
+    def speech(self) -> Manifest:
+        """The manifest of a package that speaks. Raises `ModeError` for one of the codec alone."""
+        if isinstance(self.manifest, Manifest):
+            return self.manifest
+        raise ModeError(
+            f"{self.folder} is a package of the codec alone, which does not speak: "
+            "use it with `codec encode` and `codec decode`, or give the package of a model"
+        )
 
     def verify(self) -> int:
         """Reads every file and compares its sha256; returns how many. Raises `PackageError` at the first difference."""

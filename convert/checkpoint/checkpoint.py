@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+import json
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from qwen3_tts_ncnn.convert.checkpoint.config import (
@@ -11,6 +12,9 @@ from qwen3_tts_ncnn.convert.checkpoint.config import (
     CONFIG,
     GENERATION_CONFIG,
     CheckpointConfig,
+    CodecConfig,
+    is_codec_alone,
+    read_codec_config,
     read_config,
 )
 from qwen3_tts_ncnn.convert.checkpoint.inventory import check_inventory, codec_tensors, main_tensors
@@ -23,15 +27,44 @@ CODEC_FOLDER = "speech_tokenizer"
 TOKENIZER_FILES = ("vocab.json", "merges.txt", "tokenizer_config.json", "tokenizer.json")
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """A checkpoint whose configuration and tensors agree. Make it with `Checkpoint.open`."""
+@dataclass(frozen=True, kw_only=True)
+class CodecCheckpoint:
+    """The codec alone (Qwen3-TTS-Tokenizer-12Hz), and what every checkpoint has of it. `open_checkpoint` makes one."""
 
-    config: CheckpointConfig
-    main: Tensors  # talker, code predictor, text side, and a Base checkpoint's speaker encoder
+    codec_config: CodecConfig
     codec: Tensors
     folder: Path
     source: CheckpointSource
+
+    def files(self) -> tuple[Path, ...]:
+        """Every file the conversion reads, sorted by path."""
+        return tuple(sorted({self.folder / CONFIG, *self.codec.files}))
+
+    def file_hashes(self) -> dict[str, str]:
+        """Relative POSIX path → sha256 (hex) of every file the conversion reads, sorted by path.
+
+        Raises:
+            CheckpointError: a file has gone or cannot be read.
+        """
+        return {path.relative_to(self.folder).as_posix(): _sha256(path) for path in self.files()}
+
+    def codec_sha256(self) -> str:
+        """One sum over what the codec's graphs are made of: its weights, and its configuration as it was understood.
+
+        Raises:
+            CheckpointError: a file has gone or cannot be read.
+        """
+        config = json.dumps(asdict(self.codec_config), sort_keys=True, default=dict)
+        parts = [config, *(_sha256(path) for path in self.codec.files)]
+        return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Checkpoint(CodecCheckpoint):
+    """A checkpoint that speaks, whose configuration and tensors agree. Make it with `Checkpoint.open`."""
+
+    config: CheckpointConfig
+    main: Tensors  # talker, code predictor, text side, and a Base checkpoint's speaker encoder
 
     @classmethod
     def open(cls, source: CheckpointSource | Path | str) -> Checkpoint:
@@ -44,14 +77,14 @@ class Checkpoint:
             CheckpointError: a file is missing or broken, the checkpoint is of a kind that cannot be converted, or a
                 tensor is missing, surplus, or of another shape than the configuration implies.
         """
-        if not isinstance(source, CheckpointSource):
-            folder = Path(source)
-            source = CheckpointSource(folder=folder, repo=None, revision=None, name=folder.resolve().name)
+        source = _source(source)
         config = read_config(source.folder)
         main, codec = open_tensors(source.folder), open_tensors(source.folder / CODEC_FOLDER)
         check_inventory(_label(main), main.shapes, main_tensors(config))
-        check_inventory(_label(codec), codec.shapes, codec_tensors(config))
-        return cls(config=config, main=main, codec=codec, folder=source.folder, source=source)
+        check_inventory(_label(codec), codec.shapes, codec_tensors(config.codec))
+        return cls(
+            codec_config=config.codec, codec=codec, folder=source.folder, source=source, config=config, main=main
+        )
 
     def files(self) -> tuple[Path, ...]:
         """Every file the conversion reads, sorted by path."""
@@ -59,13 +92,26 @@ class Checkpoint:
         tokenizer = [path for path in (self.folder / name for name in TOKENIZER_FILES) if path.exists()]
         return tuple(sorted({*named, *tokenizer, *self.main.files, *self.codec.files}))
 
-    def file_hashes(self) -> dict[str, str]:
-        """Relative POSIX path → sha256 (hex) of every file the conversion reads, sorted by path.
 
-        Raises:
-            CheckpointError: a file has gone or cannot be read.
-        """
-        return {path.relative_to(self.folder).as_posix(): _sha256(path) for path in self.files()}
+def open_checkpoint(source: CheckpointSource | Path | str) -> CodecCheckpoint:
+    """Open a checkpoint that speaks, which is a `Checkpoint`, or one of the codec alone.
+
+    Raises:
+        CheckpointError: as `Checkpoint.open`.
+    """
+    source = _source(source)
+    if not is_codec_alone(source.folder):
+        return Checkpoint.open(source)
+    config, codec = read_codec_config(source.folder), open_tensors(source.folder)
+    check_inventory(_label(codec), codec.shapes, codec_tensors(config))
+    return CodecCheckpoint(codec_config=config, codec=codec, folder=source.folder, source=source)
+
+
+def _source(source: CheckpointSource | Path | str) -> CheckpointSource:
+    if isinstance(source, CheckpointSource):
+        return source
+    folder = Path(source)
+    return CheckpointSource(folder=folder, repo=None, revision=None, name=folder.resolve().name)
 
 
 def _label(tensors: Tensors) -> str:

@@ -8,26 +8,25 @@ from __future__ import annotations
 
 import math
 
-from qwen3_tts_ncnn.convert.checkpoint.config import CheckpointConfig, CodecConfig, CodecDecoderConfig
+from qwen3_tts_ncnn.convert.checkpoint.config import CodecConfig, CodecDecoderConfig
 from qwen3_tts_ncnn.convert.checkpoint.fields import Fields
 from qwen3_tts_ncnn.convert.checkpoint.main_inventory import Shapes
+from qwen3_tts_ncnn.convert.checkpoint.refusals import refuse_other_encoders
 
 _RESIDUAL_UNITS = 3  # dilations 1, 3, 9 (T:650)
 
 
-def codec_tensors(config: CheckpointConfig) -> Shapes:
-    """Name → shape of every tensor of ``speech_tokenizer/model.safetensors``: the decoder's and the encoder's.
+def codec_tensors(codec: CodecConfig) -> Shapes:
+    """Name → shape of every tensor of the codec's ``model.safetensors``: the decoder's and the encoder's.
 
     Raises:
-        CheckpointError: the encoder's configuration lacks a key that its shapes depend on.
+        CheckpointError: the encoder's configuration lacks a key that its shapes depend on, or describes an encoder that
+            cannot be converted.
     """
-    decoder, codec = config.codec.decoder, config.codec
+    decoder = codec.decoder
     shapes = _quantizer(decoder) | _pre_transformer(decoder) | _upsample(decoder) | _dac(decoder)
     encoder = Fields(codec.encoder, "speech_tokenizer/config.json: encoder_config")
-    if encoder.flag("use_conv_shortcut", False):
-        raise encoder.wrong("use_conv_shortcut", "false")
-    if encoder.flag("attention_bias", False):
-        raise encoder.wrong("attention_bias", "false")
+    refuse_other_encoders(encoder)
     return {f"decoder.{name}": shape for name, shape in shapes.items()} | {
         f"encoder.{name}": shape
         for name, shape in (

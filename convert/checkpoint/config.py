@@ -16,6 +16,8 @@ from typing import Any, Literal
 
 from qwen3_tts_ncnn.convert.checkpoint.fields import Fields, read_json_object
 from qwen3_tts_ncnn.convert.checkpoint.refusals import (
+    TOKENIZER_TYPE,
+    refuse_codec_contradictions,
     refuse_contradictions,
     refuse_other_models,
     refuse_unsupported_attention,
@@ -176,7 +178,7 @@ class CodecDecoderConfig:
 
 @dataclass(frozen=True)
 class CodecConfig:
-    """``speech_tokenizer/config.json``. The encoder (Mimi) is not converted yet and is kept as the file has it."""
+    """``speech_tokenizer/config.json``. The encoder's part (Mimi) is kept as the file has it."""
 
     decoder: CodecDecoderConfig
     encoder: Mapping[str, Any]
@@ -289,15 +291,41 @@ class CheckpointConfig:
         return config
 
 
+def is_codec_alone(folder: Path) -> bool:
+    """Whether ``folder`` holds the codec without a model that speaks (Qwen3-TTS-Tokenizer-12Hz).
+
+    Raises:
+        CheckpointError: there is no such folder, or no config.json in it that can be read.
+    """
+    _check_folder(folder)
+    return read_json_object(folder / CONFIG).get("model_type") == TOKENIZER_TYPE
+
+
+def read_codec_config(folder: Path) -> CodecConfig:
+    """Read and check the configuration of the codec alone in ``folder``.
+
+    Raises:
+        CheckpointError: the folder or the file is missing or broken, or says something this project cannot convert.
+    """
+    _check_folder(folder)
+    config = CodecConfig.from_dict(read_json_object(folder / CONFIG), CONFIG)
+    refuse_codec_contradictions(config, CONFIG)
+    return config
+
+
+def _check_folder(folder: Path) -> None:
+    if not folder.is_dir():
+        found = "is a file" if folder.exists() else "does not exist"
+        raise CheckpointError(f"{folder} {found}, expected the folder of a Qwen3-TTS checkpoint: check the path")
+
+
 def read_config(folder: Path) -> CheckpointConfig:
     """Read and check the three configuration files of the checkpoint in ``folder``.
 
     Raises:
         CheckpointError: the folder or a file is missing or broken, or says something this project cannot convert.
     """
-    if not folder.is_dir():
-        found = "is a file" if folder.exists() else "does not exist"
-        raise CheckpointError(f"{folder} {found}, expected the folder of a Qwen3-TTS checkpoint: check the path")
+    _check_folder(folder)
     data = read_json_object(folder / CONFIG)
     # Before the other files are looked for: a 25 Hz checkpoint should hear what it is, not which file it lacks.
     refuse_other_models(data, None)

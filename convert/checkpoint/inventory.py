@@ -6,36 +6,36 @@ either means that the file is not the model its configuration describes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 
 from qwen3_tts_ncnn.convert.checkpoint.codec_inventory import codec_tensors
-from qwen3_tts_ncnn.convert.checkpoint.config import CheckpointConfig
+from qwen3_tts_ncnn.convert.checkpoint.config import CodecConfig
 from qwen3_tts_ncnn.convert.checkpoint.main_inventory import Shapes, main_tensors
 from qwen3_tts_ncnn.convert.errors import CheckpointError
 
-__all__ = ["Shapes", "check_inventory", "codec_tensors", "main_tensors", "unused_reason", "unused_tensors"]
+__all__ = ["Shapes", "check_inventory", "codec_tensors", "main_tensors", "unused_reason"]
 
-_NO_ENCODER = "encodes reference audio to codes: this version converts the decoding half of the codec only"
-_NO_SPEAKER_ENCODER = "turns reference audio into an x-vector: this version converts named speakers only"
 _ENCODING_SIDE = "projects into the quantizer: decoding only looks codes up"
+_DECODING_SIDE = "leads out of the encoder's quantizer: the codec has a decoder of its own"
+_TRAINING_FLAG = "a flag of the training"
+_UNUSED_LEVEL = "a level beyond those that upstream keeps of the codes (T:982)"
 
-_UNUSED_PREFIXES = {
-    "encoder.": _NO_ENCODER,
-    "speaker_encoder.": _NO_SPEAKER_ENCODER,
-    "decoder.quantizer.rvq_first.input_proj.": _ENCODING_SIDE,
-    "decoder.quantizer.rvq_rest.input_proj.": _ENCODING_SIDE,
+_UNUSED = {
+    r"decoder\.quantizer\.rvq_(first|rest)\.input_proj\..*": _ENCODING_SIDE,
+    r"encoder\.quantizer\..*\.output_proj\..*": _DECODING_SIDE,
+    r"encoder\.quantizer\..*\.codebook\.initialized": _TRAINING_FLAG,
 }
+_ACOUSTIC_LEVEL = re.compile(r"encoder\.quantizer\.acoustic_residual_vector_quantizer\.layers\.(\d+)\..*")
 
 
-def unused_reason(name: str) -> str | None:
+def unused_reason(name: str, codec: CodecConfig) -> str | None:
     """Why this version does not convert the tensor ``name``; None for one that it converts."""
-    return next((reason for prefix, reason in _UNUSED_PREFIXES.items() if name.startswith(prefix)), None)
-
-
-def unused_tensors(config: CheckpointConfig) -> dict[str, str]:
-    """Name → reason of every expected tensor, of both files, that this version does not convert."""
-    reasons = {name: unused_reason(name) for name in (*main_tensors(config), *codec_tensors(config))}
-    return {name: reason for name, reason in reasons.items() if reason is not None}
+    level = _ACOUSTIC_LEVEL.fullmatch(name)
+    used = codec.encoder_valid_num_quantizers - codec.encoder["num_semantic_quantizers"]
+    if level and int(level[1]) >= used:
+        return _UNUSED_LEVEL
+    return next((reason for pattern, reason in _UNUSED.items() if re.fullmatch(pattern, name)), None)
 
 
 def check_inventory(file_label: str, found: Mapping[str, tuple[int, ...]], expected: Shapes) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -11,11 +13,23 @@ from qwen3_tts_ncnn.convert.errors import CheckpointError
 if TYPE_CHECKING:
     from qwen3_tts_ncnn.convert.checkpoint.config import (
         CheckpointConfig,
+        CodecConfig,
         CodecDecoderConfig,
         DecoderConfig,
         SpeakerEncoderConfig,
         TalkerConfig,
     )
+
+# What the graph of the codec's encoder is written for, wherever its configuration could say something else.
+_ENCODER = {
+    "attention_bias": False,
+    "audio_channels": 1,
+    "hidden_act": "gelu",
+    "num_semantic_quantizers": 1,
+    "pad_mode": "constant",
+    "use_causal_conv": True,
+    "use_conv_shortcut": False,
+}
 
 TOKENIZER_TYPE = "qwen3_tts_tokenizer_12hz"
 MODEL_TYPES = ("base", "custom_voice", "voice_design")
@@ -64,12 +78,22 @@ def refuse_unsupported_attention(fields: Fields) -> None:
         raise fields.wrong("attention_bias", "false")
 
 
+def refuse_other_encoders(encoder: Fields) -> None:
+    """Refuse a Mimi encoder (``encoder_config``) that computes something else than the released one."""
+    for key, expected in _ENCODER.items():
+        found = encoder.data.get(key)
+        if found is not None and found != expected:
+            raise encoder.wrong(key, json.dumps(expected))
+    heads = encoder.integer("num_attention_heads")
+    if encoder.integer("num_key_value_heads", heads) != heads:
+        raise encoder.wrong("num_key_value_heads", f"num_attention_heads, {heads}")
+
+
 def refuse_contradictions(config: CheckpointConfig) -> None:
     """Refuse values that cannot all be true: widths that do not divide, ids outside their vocabulary, and so on."""
-    talker, codec = config.talker, config.codec
+    talker = config.talker
     _check_heads("config.json: talker_config", talker.decoder)
     _check_heads("config.json: talker_config.code_predictor_config", talker.predictor)
-    _check_heads("speech_tokenizer/config.json: decoder_config", codec.decoder)
     _check_talker_ids(talker)
     _check_text_ids(config)
     _check_codec(config)
@@ -125,28 +149,14 @@ def _check_text_ids(config: CheckpointConfig) -> None:
             raise _refuse(f"config.json: {name} is {token}", f"an id below talker_config.text_vocab_size, {vocabulary}")
 
 
-def _check_codec(config: CheckpointConfig) -> None:
-    talker, codec = config.talker, config.codec
-    where, decoder = "speech_tokenizer/config.json", codec.decoder
-    if decoder.num_quantizers != talker.num_code_groups:
-        raise _refuse(
-            f"{where}: decoder_config.num_quantizers is {decoder.num_quantizers}",
-            f"config.json's talker_config.num_code_groups, {talker.num_code_groups}",
-        )
+def refuse_codec_contradictions(codec: CodecConfig, where: str) -> None:
+    """Refuse values of the codec's configuration that cannot all be true; ``where`` is what errors call the file."""
+    decoder = codec.decoder
+    _check_heads(f"{where}: decoder_config", decoder)
     if codec.encoder_valid_num_quantizers != decoder.num_quantizers:
         raise _refuse(
             f"{where}: encoder_valid_num_quantizers is {codec.encoder_valid_num_quantizers}",
             f"decoder_config.num_quantizers, {decoder.num_quantizers}",
-        )
-    if talker.predictor.vocab_size != decoder.codebook_size:
-        raise _refuse(
-            f"config.json: talker_config.code_predictor_config.vocab_size is {talker.predictor.vocab_size}",
-            f"the codec's decoder_config.codebook_size, {decoder.codebook_size}",
-        )
-    if talker.decoder.vocab_size < decoder.codebook_size:
-        raise _refuse(
-            f"config.json: talker_config.vocab_size is {talker.decoder.vocab_size}",
-            f"at least the codec's decoder_config.codebook_size, {decoder.codebook_size}",
         )
     if codec.decode_upsample_rate != decoder.samples_per_frame:
         raise _refuse(
@@ -158,6 +168,35 @@ def _check_codec(config: CheckpointConfig) -> None:
     halvings = 2 ** len(decoder.upsample_rates)
     if decoder.decoder_dim % halvings:
         raise _refuse(f"{where}: decoder_config.decoder_dim is {decoder.decoder_dim}", f"a multiple of {halvings}")
+    encoder = Fields(codec.encoder, f"{where}: encoder_config")
+    samples = 2 * math.prod(encoder.integers("upsampling_ratios"))
+    if codec.encode_downsample_rate != samples:
+        raise _refuse(
+            f"{where}: encode_downsample_rate is {codec.encode_downsample_rate}",
+            f"twice the product of encoder_config.upsampling_ratios, {samples}",
+        )
+
+
+def _check_codec(config: CheckpointConfig) -> None:
+    """The codec against the talker."""
+    talker, codec = config.talker, config.codec
+    where, decoder = "speech_tokenizer/config.json", codec.decoder
+    refuse_codec_contradictions(codec, where)
+    if decoder.num_quantizers != talker.num_code_groups:
+        raise _refuse(
+            f"{where}: decoder_config.num_quantizers is {decoder.num_quantizers}",
+            f"config.json's talker_config.num_code_groups, {talker.num_code_groups}",
+        )
+    if talker.predictor.vocab_size != decoder.codebook_size:
+        raise _refuse(
+            f"config.json: talker_config.code_predictor_config.vocab_size is {talker.predictor.vocab_size}",
+            f"the codec's decoder_config.codebook_size, {decoder.codebook_size}",
+        )
+    if talker.decoder.vocab_size < decoder.codebook_size:
+        raise _refuse(
+            f"config.json: talker_config.vocab_size is {talker.decoder.vocab_size}",
+            f"at least the codec's decoder_config.codebook_size, {decoder.codebook_size}",
+        )
 
 
 def _check_speaker_encoder(encoder: SpeakerEncoderConfig, talker_hidden: int) -> None:

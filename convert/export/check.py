@@ -9,7 +9,7 @@ from torch import Tensor, nn
 
 from qwen3_tts_ncnn.convert.checkpoint.config import DecoderConfig
 from qwen3_tts_ncnn.convert.errors import ConversionError
-from qwen3_tts_ncnn.runtime.codec import CodecDecoder
+from qwen3_tts_ncnn.runtime.codec_decoder import CodecDecoder
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.manifest import Codec, Decoder
@@ -92,10 +92,23 @@ def signal_to_noise(ours: Floats, theirs: Floats) -> float:
 
 
 def run_plain(graph: Graph, example: Sequence[Tensor], inputs: Sequence[str], outputs: Sequence[str]) -> list[Floats]:
-    """Every output of one run; ids go in without their leading 1."""
-    arrays = [tensor.numpy().reshape(-1) if tensor.dtype == torch.int32 else tensor.numpy() for tensor in example]
-    run = graph.extractor(dict(zip(inputs, arrays, strict=True)))
+    """Every output of one run on the inputs as they are."""
+    run = graph.extractor({name: tensor.numpy() for name, tensor in zip(inputs, example, strict=True)})
     return [run.array(name) for name in outputs]
+
+
+def run_unbatched(
+    graph: Graph, example: Sequence[Tensor], inputs: Sequence[str], outputs: Sequence[str]
+) -> list[Floats]:
+    """As `run_plain`, with inputs without their leading 1."""
+    return run_plain(graph, [tensor.squeeze(0) for tensor in example], inputs, outputs)
+
+
+def run_mimi(graph: Graph, example: Sequence[Tensor], inputs: Sequence[str], outputs: Sequence[str]) -> list[Floats]:
+    """As `run_plain`, with rotary tables of the width that ncnn takes, and valid columns without their leading 1."""
+    wave, mask, cos, sin, *valid = example
+    halves = [table[:, : table.shape[1] // 2].contiguous() for table in (cos, sin)]
+    return run_plain(graph, [wave, mask, *halves, *(columns.squeeze(0) for columns in valid)], inputs, outputs)
 
 
 def run_decoder(config: DecoderConfig) -> Runner:

@@ -88,4 +88,4 @@ def _write_weights(
 
     # The released files' types: the language side in bfloat16, the codec in float32.
     write("model.safetensors", "BF16", main_tensors(config))
-    write("speech_tokenizer/model.safetensors", "F32", codec_tensors(config))
+    write("speech_tokenizer/model.safetensors", "F32", codec_tensors(config.codec))
