@@ -1,7 +1,32 @@
 """Speech from a Qwen3-TTS package with nothing but Python, numpy and ncnn."""
 
-from qwen3_tts_ncnn.runtime.errors import ModeError, OptionError, OutputError, PackageError, TextError, TTSError
+from qwen3_tts_ncnn.runtime.codec import Codec
+from qwen3_tts_ncnn.runtime.errors import (
+    AudioError,
+    FormatError,
+    ModeError,
+    OptionError,
+    OutputError,
+    PackageError,
+    TextError,
+    TTSError,
+)
 from qwen3_tts_ncnn.runtime.speech import Speech
-from qwen3_tts_ncnn.runtime.tts import TTS
+from qwen3_tts_ncnn.runtime.tts import TTS, ReferenceWarning
+from qwen3_tts_ncnn.runtime.voice import Voice
 
-__all__ = ["TTS", "ModeError", "OptionError", "OutputError", "PackageError", "Speech", "TTSError", "TextError"]
+__all__ = [
+    "TTS",
+    "AudioError",
+    "Codec",
+    "FormatError",
+    "ModeError",
+    "OptionError",
+    "OutputError",
+    "PackageError",
+    "ReferenceWarning",
+    "Speech",
+    "TTSError",
+    "TextError",
+    "Voice",
+]

@@ -1,110 +1,42 @@
-"""The codec decoder: frames of 16 codes in, samples out, 1920 a frame.
+"""The codec as users have it, `tts.codec`: a recording to codes, codes to samples."""
 
-The graph carries its causal history in states of fixed size. Zero states begin a signal; passing them on continues it
-exactly, in chunks of any size.
-"""
+from pathlib import Path
+from typing import Self
 
-import ncnn
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from qwen3_tts_ncnn.runtime.errors import OptionError
-from qwen3_tts_ncnn.runtime.graph import Graph
-from qwen3_tts_ncnn.runtime.manifest import Codec
-from qwen3_tts_ncnn.runtime.mat import Floats, to_mat
-from qwen3_tts_ncnn.runtime.rope import rope_tables, window_mask
-
-# Upstream decodes 300 frames at a time, each with 25 before it as context, from nothing (T:886).
-UPSTREAM_CHUNK, UPSTREAM_CONTEXT = 300, 25
-
-# Frames a run of the graph takes at most. It bounds memory and changes no sample beyond rounding.
-_FRAMES_PER_RUN = 50
+from qwen3_tts_ncnn.runtime.codec_decoder import CodecDecoder
+from qwen3_tts_ncnn.runtime.codec_encoder import CodecEncoder
+from qwen3_tts_ncnn.runtime.loader import Loader
+from qwen3_tts_ncnn.runtime.reference_audio import LONGEST_SECONDS, Source, read_reference
 
 
-class CodecDecoder:
-    """Codes (T, 16) to samples (1920 · T) in ±1, whole, as upstream chunks them, or as a stream."""
+class Codec(CodecDecoder):
+    """Decodes, and encodes once it is asked to: the encoder is loaded then. Load one with `Codec.load`."""
 
-    def __init__(self, graph: Graph, shape: Codec) -> None:
-        self._graph = graph
-        self.shape = shape
-        self._offsets = np.arange(shape.codebooks, dtype=np.int32) * shape.codebook_size
-        self._ins = [f"state_in_{n}" for n in range(len(shape.states))]
-        self._outs = [f"state_out_{n}" for n in range(len(shape.states))]
+    def __init__(self, loader: Loader) -> None:
+        super().__init__(loader.graph("codec_decoder"), loader.package.manifest.codec)
+        self._load_encoder = loader.codec_encoder
+        self._encoder: CodecEncoder | None = None
 
-    def stream(self) -> "CodecStream":
-        """A signal that begins now."""
-        return CodecStream(self)
+    @classmethod
+    def load(cls, package: str | Path, *, backend: str = "cpu", threads: int | None = None) -> Self:
+        """Loads the codec of any package, one of the codec alone included.
 
-    def decode(self, codes: ArrayLike) -> Floats:
-        """Decodes the whole as one signal, exactly as a stream does."""
-        return self.stream().decode(codes)
-
-    def decode_chunked(self, codes: ArrayLike, chunk: int = UPSTREAM_CHUNK, context: int = UPSTREAM_CONTEXT) -> Floats:
-        """Decodes as upstream does: chunks that begin from nothing, with some frames before them as context.
-
-        Differs from the whole for 100 to 200 frames after each seam; exact parity needs it (T:886–897).
+        Raises `PackageError`, or `OptionError` for a backend or a thread count that cannot be.
         """
-        frames = self.check_codes(codes)
-        if len(frames) <= chunk:
-            return self.decode(frames)
-        pieces = []
-        for start in range(0, len(frames), chunk):
-            # Upstream's own comparison: the chunk at exactly `context` frames takes all before it, as `start` does.
-            before = context if start > context else start
-            samples = self.decode(frames[start - before : start + chunk])
-            pieces.append(samples[before * self.shape.samples_per_frame :])
-        return np.concatenate(pieces)
+        return cls(Loader.open(package, backend=backend, threads=threads))
 
-    def check_codes(self, codes: ArrayLike) -> NDArray[np.int32]:
-        """The codes as (T, 16) int32. Raises `OptionError` for another shape or a code outside the codebook."""
-        frames = np.asarray(codes)
-        if frames.ndim != 2 or frames.shape[1] != self.shape.codebooks or frames.dtype.kind not in "iu":
-            raise OptionError(
-                f"codes are {frames.dtype} of shape {frames.shape}, "
-                f"expected integers of shape (frames, {self.shape.codebooks})"
-            )
-        if frames.size and (frames.min() < 0 or frames.max() >= self.shape.codebook_size):
-            raise OptionError(
-                f"codes run from {frames.min()} to {frames.max()}, expected 0 to {self.shape.codebook_size - 1}"
-            )
-        return frames.astype(np.int32)
+    def encode(self, source: Source, *, max_seconds: float = LONGEST_SECONDS) -> NDArray[np.int32]:
+        """Codes (T, 16) of a recording: a path, a sound file's bytes, an open file, or (samples, rate).
 
-    def run(self, frames: NDArray[np.int32], position: int, states: list[ncnn.Mat]) -> tuple[Floats, list[ncnn.Mat]]:
-        """One run of the graph at an absolute position: samples, and the states after it."""
-        count = len(frames)
-        cos, sin = rope_tables(position, count, self.shape.head_dim, self.shape.rope_theta)
-        run = self._graph.extractor(
-            {
-                "ids": (frames + self._offsets).reshape(-1).astype(np.int32),
-                "mask": window_mask(position, count, self.shape.window),
-                "cos": cos,
-                "sin": sin,
-            }
-            | dict(zip(self._ins, states, strict=True))
-        )
-        samples = run.array("wave").reshape(-1)
-        return samples, [run.mat(name) for name in self._outs]
+        Raises `AudioError` or `OptionError` as `read_reference` does.
+        """
+        return self.encode_samples(read_reference(source, max_seconds=max_seconds).samples)
 
-    def zero_states(self) -> list[ncnn.Mat]:
-        """The states of a signal that begins."""
-        return [to_mat(np.zeros(shape, dtype=np.float32)) for shape in self.shape.states]
-
-
-class CodecStream:
-    """One signal being decoded: feed it frames, it returns their samples."""
-
-    def __init__(self, decoder: CodecDecoder) -> None:
-        self._decoder = decoder
-        self._states = decoder.zero_states()
-        self.position = 0
-
-    def decode(self, codes: ArrayLike) -> Floats:
-        """The samples (1920 · T) of the next frames (T, 16). Raises `OptionError` as `check_codes` does."""
-        frames = self._decoder.check_codes(codes)
-        pieces = [np.zeros(0, dtype=np.float32)]
-        for start in range(0, len(frames), _FRAMES_PER_RUN):
-            piece = frames[start : start + _FRAMES_PER_RUN]
-            samples, self._states = self._decoder.run(piece, self.position, self._states)
-            self.position += len(piece)
-            pieces.append(samples)
-        return np.concatenate(pieces)
+    def encode_samples(self, samples: NDArray[np.float32]) -> NDArray[np.int32]:
+        """Codes (T, 16) of mono samples (n,) at 24 kHz."""
+        if self._encoder is None:
+            self._encoder = self._load_encoder()
+        return self._encoder.encode(samples)

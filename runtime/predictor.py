@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
@@ -40,6 +41,13 @@ class Predictor:
             rows = self._row(step, codes[-1])
             total += rows
         return codes, total
+
+    def embed(self, codes: NDArray[np.int32]) -> Floats:
+        """Rows (T, H): the embeddings of codes 1..15 (T, 15) of each frame, summed."""
+        ids = codes + np.arange(self.steps, dtype=np.int32) * self._vocab_size
+        rows = self._embeds.run({"ids": ids_of(ids)}, "embeddings")
+        total: Floats = rows.reshape(len(codes), self.steps, -1).sum(axis=1)
+        return total
 
     def _row(self, table: int, code: int) -> Floats:
         return self._embeds.run({"ids": ids_of([table * self._vocab_size + code])}, "embeddings")

@@ -8,21 +8,47 @@ from qwen3_tts_ncnn.runtime.errors import ModeError, OptionError
 from qwen3_tts_ncnn.runtime.generation import GenerationOptions
 from qwen3_tts_ncnn.runtime.manifest import Manifest, SamplingDefaults
 from qwen3_tts_ncnn.runtime.sampling import Sampling
+from qwen3_tts_ncnn.runtime.voice import Voice, check_width
 
 AUTO = "auto"
 
 T = TypeVar("T")
 
 
-def check_mode(manifest: Manifest, speaker: str | None) -> None:
-    """Raises `ModeError` unless the package is of a type that speaks with named speakers and one is named."""
-    if manifest.type != "custom_voice":
+def check_cloning(manifest: Manifest) -> None:
+    """Raises `ModeError` unless the package clones voices."""
+    if manifest.speaker_encoder is None:
         raise ModeError(
-            f"{manifest.name} is a {manifest.type} package, and this version speaks with named speakers alone: "
-            "use a custom_voice package"
+            f"{manifest.name} is a {manifest.type} package, which takes no reference recording: "
+            "clone with a base package"
         )
-    if speaker is None:
-        raise ModeError(f"{manifest.name} needs a speaker: choose one of {_list(manifest.speakers)}")
+
+
+def check_mode(manifest: Manifest, speaker: str | None, voice: Voice | None) -> None:
+    """Raises `ModeError` unless the package speaks so: a custom_voice one as a speaker, a base one with a voice."""
+    match manifest.type:
+        case "custom_voice":
+            if voice is not None:
+                raise ModeError(
+                    f"{manifest.name} is a custom_voice package, which speaks with its own speakers alone: "
+                    f"leave the voice out and choose one of {_list(manifest.speakers)}, or use a base package"
+                )
+            if speaker is None:
+                raise ModeError(f"{manifest.name} needs a speaker: choose one of {_list(manifest.speakers)}")
+        case "base":
+            if speaker is not None:
+                raise ModeError(
+                    f"{manifest.name} is a base package, which has no speakers, but speaker {speaker!r} was given: "
+                    "leave it out and give a voice, or use a custom_voice package"
+                )
+            if voice is None:
+                raise ModeError(f"{manifest.name} needs a voice: clone one from a recording")
+            check_width(voice, manifest.talker.hidden_size, manifest.name)
+        case _:
+            raise ModeError(
+                f"{manifest.name} is a {manifest.type} package, and this version speaks with named speakers and "
+                "cloned voices alone: use a custom_voice or a base package"
+            )
 
 
 def speaker_name(manifest: Manifest, speaker: str) -> str:
@@ -33,7 +59,7 @@ def speaker_name(manifest: Manifest, speaker: str) -> str:
     raise ModeError(f"{manifest.name} has no speaker {speaker!r}: choose one of {_list(manifest.speakers)}")
 
 
-def language_id(manifest: Manifest, language: str | None, speaker: str) -> int | None:
+def language_id(manifest: Manifest, language: str | None, speaker: str | None) -> int | None:
     """The codec id of a language; None lets the model decide.
 
     A speaker with a dialect speaks it in place of Chinese and of an unnamed language (M:2118).
@@ -45,7 +71,7 @@ def language_id(manifest: Manifest, language: str | None, speaker: str) -> int |
         raise ModeError(
             f"{manifest.name} has no language {language!r}: choose one of {_list([AUTO, *manifest.languages])}"
         )
-    dialect = manifest.speakers[speaker].dialect
+    dialect = None if speaker is None else manifest.speakers[speaker].dialect
     if dialect is not None and asked in (AUTO, "chinese"):
         return manifest.dialects[dialect]
     return languages.get(asked)

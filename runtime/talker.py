@@ -32,7 +32,7 @@ class Talker:
         """TE(ids): rows (n, H) of text tokens, projected to the talker's width."""
         return self._text_embed.run({"rows": self._table.rows(ids)}, "embeddings")
 
-    def codec_rows(self, ids: Sequence[int]) -> Floats:
+    def codec_rows(self, ids: Sequence[int] | NDArray[np.int32]) -> Floats:
         """E(ids): rows (n, H) of the talker's codec embedding."""
         return self._codec_embed.run({"ids": ids_of(ids)}, "embeddings")
 

@@ -1,0 +1,148 @@
+"""The codec decoder: frames of 16 codes in, samples out, 1920 a frame.
+
+The graph carries its causal history in states of fixed size. Zero states begin a signal; passing them on continues it
+exactly, in chunks of any size.
+"""
+
+from copy import copy
+
+import ncnn
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from qwen3_tts_ncnn.runtime.errors import OptionError
+from qwen3_tts_ncnn.runtime.graph import Graph
+from qwen3_tts_ncnn.runtime.manifest import Codec
+from qwen3_tts_ncnn.runtime.mat import Floats, to_mat
+from qwen3_tts_ncnn.runtime.rope import rope_tables, window_mask
+
+# Upstream decodes 300 frames at a time, each with 25 before it as context, from nothing (T:886).
+UPSTREAM_CHUNK, UPSTREAM_CONTEXT = 300, 25
+
+# Frames a run of the graph takes at most. It bounds memory and changes no sample beyond rounding.
+_FRAMES_PER_RUN = 50
+
+
+class CodecDecoder:
+    """Codes (T, 16) to samples (1920 · T) in ±1, whole, as upstream chunks them, or as a stream."""
+
+    def __init__(self, graph: Graph, shape: Codec) -> None:
+        self._graph = graph
+        self.shape = shape
+        self._offsets = np.arange(shape.codebooks, dtype=np.int32) * shape.codebook_size
+        self._ins = [f"state_in_{n}" for n in range(len(shape.states))]
+        self._outs = [f"state_out_{n}" for n in range(len(shape.states))]
+
+    def stream(self) -> "CodecStream":
+        """A signal that begins now."""
+        return CodecStream(self)
+
+    def decode(self, codes: ArrayLike) -> Floats:
+        """Decodes the whole as one signal, exactly as a stream does."""
+        return self.stream().decode(codes)
+
+    def decode_chunked(self, codes: ArrayLike, chunk: int = UPSTREAM_CHUNK, context: int = UPSTREAM_CONTEXT) -> Floats:
+        """Decodes as upstream does, which differs from the whole for 100 to 200 frames after each seam.
+
+        Raises `OptionError` as `check_codes` and `chunked_stream` do.
+        """
+        return self.chunked_stream(chunk, context).decode(codes)
+
+    def chunked_stream(self, chunk: int = UPSTREAM_CHUNK, context: int = UPSTREAM_CONTEXT) -> "ChunkedStream":
+        """A signal that begins now, with upstream's seams in it. Raises `OptionError` for chunks of no frames."""
+        if chunk < 1 or context < 0:
+            raise OptionError(f"chunks are {chunk} frames with {context} before them, expected at least 1 and 0")
+        return ChunkedStream(self, chunk, context)
+
+    def check_codes(self, codes: ArrayLike) -> NDArray[np.int32]:
+        """The codes as (T, 16) int32. Raises `OptionError` for another shape or a code outside the codebook."""
+        frames = np.asarray(codes)
+        if frames.ndim != 2 or frames.shape[1] != self.shape.codebooks or frames.dtype.kind not in "iu":
+            raise OptionError(
+                f"codes are {frames.dtype} of shape {frames.shape}, "
+                f"expected integers of shape (frames, {self.shape.codebooks})"
+            )
+        if frames.size and (frames.min() < 0 or frames.max() >= self.shape.codebook_size):
+            raise OptionError(
+                f"codes run from {frames.min()} to {frames.max()}, expected 0 to {self.shape.codebook_size - 1}"
+            )
+        return frames.astype(np.int32)
+
+    def run(self, frames: NDArray[np.int32], position: int, states: list[ncnn.Mat]) -> tuple[Floats, list[ncnn.Mat]]:
+        """One run of the graph at an absolute position: samples, and the states after it."""
+        count = len(frames)
+        cos, sin = rope_tables(position, count, self.shape.head_dim, self.shape.rope_theta)
+        run = self._graph.extractor(
+            {
+                "ids": (frames + self._offsets).reshape(-1).astype(np.int32),
+                "mask": window_mask(position, count, self.shape.window),
+                "cos": cos,
+                "sin": sin,
+            }
+            | dict(zip(self._ins, states, strict=True))
+        )
+        samples = run.array("wave").reshape(-1)
+        return samples, [run.mat(name) for name in self._outs]
+
+    def zero_states(self) -> list[ncnn.Mat]:
+        """The states of a signal that begins."""
+        return [to_mat(np.zeros(shape, dtype=np.float32)) for shape in self.shape.states]
+
+
+class CodecStream:
+    """One signal being decoded: feed it frames, it returns their samples."""
+
+    def __init__(self, decoder: CodecDecoder) -> None:
+        self._decoder = decoder
+        self._states = decoder.zero_states()
+        self.position = 0
+
+    def decode(self, codes: ArrayLike) -> Floats:
+        """The samples (1920 · T) of the next frames (T, 16). Raises `OptionError` as `check_codes` does."""
+        frames = self._decoder.check_codes(codes)
+        pieces = [np.zeros(0, dtype=np.float32)]
+        for start in range(0, len(frames), _FRAMES_PER_RUN):
+            piece = frames[start : start + _FRAMES_PER_RUN]
+            samples, self._states = self._decoder.run(piece, self.position, self._states)
+            self.position += len(piece)
+            pieces.append(samples)
+        return np.concatenate(pieces)
+
+    def fork(self) -> "CodecStream":
+        """The same signal at the same place, to be continued in another way. States are never written to, so shared."""
+        return copy(self)
+
+
+class ChunkedStream:
+    """One signal with upstream's seams: every `chunk` frames it begins from nothing, with `context` frames before it.
+
+    Exact parity needs the seams (T:886–897); a stream for listening is better without.
+    """
+
+    def __init__(self, decoder: CodecDecoder, chunk: int, context: int) -> None:
+        self._decoder = decoder
+        self._chunk, self._context = chunk, context
+        self._stream = decoder.stream()
+        self._room = chunk
+        self._recent = np.zeros((0, decoder.shape.codebooks), dtype=np.int32)
+
+    def decode(self, codes: ArrayLike) -> Floats:
+        """The samples (1920 · T) of the next frames (T, 16). Raises `OptionError` as `check_codes` does."""
+        frames = self._decoder.check_codes(codes)
+        pieces = [np.zeros(0, dtype=np.float32)]
+        while len(frames):
+            if not self._room:
+                self._stream, self._room = self._decoder.stream(), self._chunk
+                self._stream.decode(self._recent)
+            piece, frames = frames[: self._room], frames[self._room :]
+            pieces.append(self._stream.decode(piece))
+            self._room -= len(piece)
+            recent = np.concatenate((self._recent, piece))
+            self._recent = recent[max(0, len(recent) - self._context) :]
+        return np.concatenate(pieces)
+
+    def fork(self) -> "ChunkedStream":
+        """The same signal at the same place, to be continued in another way."""
+        twin = copy(self)
+        twin._stream = self._stream.fork()
+        return twin

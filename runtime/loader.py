@@ -1,0 +1,75 @@
+"""From a package folder to the parts that speak: which graphs and files each is made of."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import ncnn
+
+from qwen3_tts_ncnn.runtime.codec_encoder import CodecEncoder, RVQTables
+from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
+from qwen3_tts_ncnn.runtime.errors import OptionError
+from qwen3_tts_ncnn.runtime.graph import Graph
+from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
+from qwen3_tts_ncnn.runtime.package import Package
+from qwen3_tts_ncnn.runtime.predictor import Predictor
+from qwen3_tts_ncnn.runtime.speaker_encoder import SpeakerEncoder, load_mel
+from qwen3_tts_ncnn.runtime.talker import Talker
+from qwen3_tts_ncnn.runtime.text_table import TextTable
+
+
+@dataclass(frozen=True)
+class Loader:
+    """Loads the parts of one verified package, all with the same options."""
+
+    package: Package
+    option: ncnn.Option
+
+    @classmethod
+    def open(cls, folder: str | Path, *, backend: str = "cpu", threads: int | None = None) -> "Loader":
+        """Opens a package; the first time that this user does, every file of it is verified.
+
+        Raises `PackageError`, or `OptionError` for a backend or a thread count that cannot be.
+        """
+        if backend != "cpu":
+            raise OptionError(f"backend is {backend!r}, expected 'cpu'")
+        option = cpu_options(thread_count(threads))
+        package = Package.open(Path(folder))
+        package.verify_once()
+        return cls(package, option)
+
+    def graph(self, name: str) -> Graph:
+        """One graph. Raises `PackageError` where the package has none of that name or ncnn cannot load it."""
+        return Graph(*self.package.graph_files(name), self.option)
+
+    def talker(self) -> Talker:
+        """The talker of a package that speaks."""
+        manifest = self.package.speech
+        return Talker(
+            TextTable(self.package.folder, manifest.text_table),
+            self.graph("talker_text_embed"),
+            self.graph("talker_codec_embed"),
+            CachedDecoder(self.graph("talker_decoder"), manifest.talker),
+            self.graph("talker_codec_head"),
+        )
+
+    def predictor(self) -> Predictor:
+        """The code predictor of a package that speaks."""
+        manifest = self.package.speech
+        return Predictor(
+            self.graph("predictor_embeds"),
+            CachedDecoder(self.graph("predictor_decoder"), manifest.predictor),
+            self.graph("predictor_heads"),
+            steps=manifest.codec.codebooks - 1,
+            vocab_size=manifest.predictor.vocab_size,
+        )
+
+    def codec_encoder(self) -> CodecEncoder:
+        """The codec's encoder of any package."""
+        shape = self.package.manifest.codec_encoder
+        return CodecEncoder(self.graph("mimi_encoder"), RVQTables.load(self.package.folder / shape.tables), shape)
+
+    def speaker_encoder(self) -> SpeakerEncoder:
+        """The speaker encoder of a Base package; `request.check_cloning` says which package has one."""
+        shape = self.package.speech.speaker_encoder
+        assert shape is not None
+        return SpeakerEncoder(self.graph("speaker_encoder"), load_mel(self.package.folder / shape.mel_filters))
