@@ -10,6 +10,7 @@ import click
 
 from qwen3_tts_ncnn import models
 from qwen3_tts_ncnn.runtime.cli.output import folder_size, print_json, size_text, tell
+from qwen3_tts_ncnn.runtime.package import Package
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,31 +36,48 @@ _PACKAGES = Path("models")
 @click.option(
     "--precision", type=click.Choice(PRECISIONS), default="fp32", show_default=True, help="Precision of the weights."
 )
+@click.option(
+    "--codec-from",
+    metavar="PACKAGE",
+    type=click.Path(path_type=Path),
+    help="Take the codec's files, as hard links, from this package of a checkpoint with the same codec.",
+)
 @click.option("--overwrite", is_flag=True, help="Replace the package that is there, when the new one is whole.")
 @click.option("--json", "as_json", is_flag=True, help="Tell what was made as one JSON object on standard output.")
 def convert(
-    checkpoint: str, output: Path | None, revision: str | None, precision: str, overwrite: bool, as_json: bool
+    checkpoint: str,
+    output: Path | None,
+    revision: str | None,
+    precision: str,
+    codec_from: Path | None,
+    overwrite: bool,
+    as_json: bool,
 ) -> None:
     """Make a package of CHECKPOINT: a folder, a Hugging Face id, or a short name such as 0.6b-customvoice.
 
-    Every graph is compared with its PyTorch module; the package appears when all of them are within bounds.
+    Every graph is compared with its PyTorch module; the package appears when all of them are within bounds. The
+    checkpoint of the codec alone, tokenizer-12hz, gives a package for `codec encode` and `codec decode`.
 
     \b
     Example:
       qwen3-tts-ncnn convert 0.6b-customvoice
     """
     begun = time.perf_counter()
-    from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, find_checkpoint
+    from qwen3_tts_ncnn.convert.checkpoint import find_checkpoint, open_checkpoint
     from qwen3_tts_ncnn.convert.conversion import check_output_folder, convert_checkpoint, package_name
     from qwen3_tts_ncnn.convert.progress import ConversionProgress
 
     package = output or _PACKAGES / package_name(_origin(checkpoint))
     check_output_folder(package, overwrite=overwrite)
+    if codec_from is not None:
+        Package.open(codec_from)  # whatever is wrong with it shows before a download
     source = find_checkpoint(checkpoint, revision=revision, progress=tell)
-    opened = Checkpoint.open(source)
+    opened = open_checkpoint(source)
     with ConversionProgress() as progress:
-        reports = convert_checkpoint(opened, package, overwrite=overwrite, on_graph=progress.graph)
-    _tell(package, reports, time.perf_counter() - begun, as_json)
+        reports = convert_checkpoint(
+            opened, package, overwrite=overwrite, codec_from=codec_from, on_graph=progress.graph
+        )
+    _tell(package, reports, codec_from, time.perf_counter() - begun, as_json)
 
 
 @click.command(short_help="Write a checkpoint of random weights.")
@@ -101,13 +119,19 @@ def _origin(checkpoint: str) -> str:
     return known.repo if known else checkpoint
 
 
-def _tell(package: Path, reports: Sequence[GraphReport], seconds: float, as_json: bool) -> None:
+def _tell(
+    package: Path, reports: Sequence[GraphReport], codec_from: Path | None, seconds: float, as_json: bool
+) -> None:
     size = folder_size(package)
     if not as_json:
-        tell(f"wrote {package}: {len(reports)} graphs, {size_text(size)} in {seconds:.1f} s")
+        reused = "" if codec_from is None else f" and the codec of {codec_from}"
+        tell(f"wrote {package}: {len(reports)} graphs{reused}, {size_text(size)} in {seconds:.1f} s")
         return
     graphs = [
         {"name": report.name, "measure": report.bound.measure, "value": report.measured, "bound": report.bound.limit}
         for report in reports
     ]
-    print_json({"package": str(package), "bytes": size, "seconds": seconds, "graphs": graphs})
+    reused_from = None if codec_from is None else str(codec_from)
+    print_json(
+        {"package": str(package), "bytes": size, "seconds": seconds, "graphs": graphs, "codec_from": reused_from}
+    )

@@ -8,7 +8,7 @@ import click
 from rich.table import Table
 
 from qwen3_tts_ncnn.runtime.cli.output import console, folder_size, print_json, size_text, standard_output
-from qwen3_tts_ncnn.runtime.manifest import Manifest, Origin, SamplingDefaults
+from qwen3_tts_ncnn.runtime.manifest import Codec, CodecManifest, Manifest, Origin, SamplingDefaults
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.records import write_record
 from qwen3_tts_ncnn.runtime.request import AUTO
@@ -18,7 +18,7 @@ from qwen3_tts_ncnn.runtime.request import AUTO
 @click.argument("package", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object on standard output.")
 def info(package: Path, as_json: bool) -> None:
-    """Say what PACKAGE is: its checkpoint, speakers, languages, defaults, graphs and sizes.
+    """Say what PACKAGE is: its checkpoint, speakers, languages, codec, defaults, graphs and sizes.
 
     \b
     Example:
@@ -34,11 +34,13 @@ def info(package: Path, as_json: bool) -> None:
         screen.print(_facts(manifest), "", _files(manifest, total), sep="\n")
 
 
-def _record(manifest: Manifest, total: int) -> dict[str, Any]:
+def _record(manifest: CodecManifest, total: int) -> dict[str, Any]:
     whole = write_record(manifest)
-    kept = ("name", "format", "type", "size", "origin", "speakers", "sampling", "made_with")
-    record = {name: whole[name] for name in kept}
-    record["languages"] = [AUTO, *manifest.languages]
+    kept = ("name", "format", "type", "size", "origin", "speakers", "speaker_encoder", "sampling", "made_with")
+    record = {name: whole[name] for name in kept if name in whole}
+    record["codec"] = {name: value for name, value in whole["codec"].items() if name != "states"}
+    if isinstance(manifest, Manifest):
+        record["languages"] = [AUTO, *manifest.languages]
     record["graphs"] = {
         name: {"precision": graph.precision, "bytes": _graph_size(manifest, name)}
         for name, graph in manifest.graphs.items()
@@ -48,19 +50,17 @@ def _record(manifest: Manifest, total: int) -> dict[str, Any]:
     return record
 
 
-def _facts(manifest: Manifest) -> Table:
+def _facts(manifest: CodecManifest) -> Table:
     table = Table.grid(padding=(0, 2))
     table.add_column(style="bold")
     table.add_column(overflow="fold")
-    speakers = (f"{name} ({who.dialect})" if who.dialect else name for name, who in manifest.speakers.items())
+    speech = manifest if isinstance(manifest, Manifest) else None
     rows = {
         "package": manifest.name,
-        "type": f"{manifest.type}, {_size(manifest.size)}",
+        "type": f"{manifest.type}, {_size(speech.size)}" if speech else f"{manifest.type} alone, it does not speak",
         "checkpoint": _origin(manifest.origin),
-        "speakers": ", ".join(speakers) or "none",
-        "languages": ", ".join((AUTO, *manifest.languages)),
-        "sampling": _sampling(manifest.sampling),
-        "limit": f"{manifest.sampling.max_new_tokens - 1} frames, {_limit_seconds(manifest):.0f} s of speech",
+        **(_speech_facts(speech) if speech else {}),
+        "codec": _codec(manifest.codec),
         "made with": ", ".join(f"{name} {version}" for name, version in manifest.made_with.items()),
     }
     for name, value in rows.items():
@@ -68,17 +68,35 @@ def _facts(manifest: Manifest) -> Table:
     return table
 
 
-def _files(manifest: Manifest, total: int) -> Table:
+def _speech_facts(manifest: Manifest) -> dict[str, str]:
+    speakers = (f"{name} ({who.dialect})" if who.dialect else name for name, who in manifest.speakers.items())
+    encoder = manifest.speaker_encoder
+    return {
+        "speakers": ", ".join(speakers) or "none",
+        "cloning": f"speaker encoder, x-vectors of width {encoder.width}" if encoder else "none",
+        "languages": ", ".join((AUTO, *manifest.languages)),
+        "sampling": _sampling(manifest.sampling),
+        "limit": f"{manifest.sampling.max_new_tokens - 1} frames, {_limit_seconds(manifest):.0f} s of speech",
+    }
+
+
+def _codec(codec: Codec) -> str:
+    rate = codec.sample_rate / codec.samples_per_frame
+    return f"{rate:g} frames a second of {codec.codebooks} codes below {codec.codebook_size}, {codec.sample_rate} Hz"
+
+
+def _files(manifest: CodecManifest, total: int) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
     table.add_column("graph or file")
     table.add_column("precision")
     table.add_column("size", justify="right")
     for name, graph in manifest.graphs.items():
         table.add_row(name, graph.precision, size_text(_graph_size(manifest, name)))
+    text_table = manifest.text_table if isinstance(manifest, Manifest) else None
     graphs = {file for name in manifest.graphs for file in _graph_files(name)}
     for name, file in manifest.files.items():
         if name not in graphs:
-            precision = manifest.text_table.dtype if name == manifest.text_table.file else ""
+            precision = text_table.dtype if text_table and name == text_table.file else ""
             table.add_row(name, precision, size_text(file.size))
     table.add_row("total", "", size_text(total), style="bold")
     return table
@@ -120,5 +138,5 @@ def _graph_files(graph: str) -> tuple[str, str]:
     return f"{graph}.param", f"{graph}.bin"
 
 
-def _graph_size(manifest: Manifest, graph: str) -> int:
+def _graph_size(manifest: CodecManifest, graph: str) -> int:
     return sum(manifest.files[name].size for name in _graph_files(graph) if name in manifest.files)

@@ -1,6 +1,8 @@
 """How far a run is, on standard error while that is a terminal, and gone when it is done."""
 
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Self
 
@@ -26,8 +28,12 @@ class SpeechProgress:
         self._task = self._progress.add_task("loading the package", total=None)
         self._begun = time.perf_counter()
 
+    def cloning(self) -> None:
+        """The package is loaded, the voice is being cloned."""
+        self._progress.update(self._task, description="cloning the voice")
+
     def loaded(self) -> None:
-        """The package is loaded, the run begins."""
+        """Everything is loaded, the run begins."""
         self._begun = time.perf_counter()
         self._progress.update(self._task, description="reading the text")
 
@@ -46,3 +52,14 @@ class SpeechProgress:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._progress.stop()
+
+
+@contextmanager
+def working(on: str) -> Iterator[None]:
+    """Says what is being worked on while a block runs, for blocks that count nothing."""
+    screen = console(stderr=True)
+    if not screen.is_terminal:
+        yield
+        return
+    with screen.status(on):
+        yield

@@ -1,4 +1,4 @@
-"""The text to speak: an argument, a file, or standard input."""
+"""The text to speak: an argument, a file, or standard input. And what a recording says: an argument or a file."""
 
 import sys
 from pathlib import Path
@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from qwen3_tts_ncnn.runtime.errors import TextError
+from qwen3_tts_ncnn.runtime.tokenizer import check_text
 
 STANDARD_INPUT = "-"
 
@@ -29,6 +30,23 @@ def read_text(argument: str | None, file: Path | None) -> str:
     if sys.stdin is None or (sys.stdin.isatty() and not asked):
         raise click.UsageError("There is no text: give it as an argument, with --file, or on standard input.")
     return _decode(sys.stdin.buffer.read(), "standard input")
+
+
+def read_transcript(argument: str | None, file: Path | None) -> str | None:
+    """The transcript given as argument or in a file, None for none of both.
+
+    Raises:
+        UsageError: both were given.
+        TextError: the transcript cannot be read, is not UTF-8, or says nothing.
+    """
+    if argument is not None and file is not None:
+        raise click.UsageError(
+            "The transcript was given twice, with --transcript and --transcript-file: give one of them."
+        )
+    transcript = argument if file is None else _decode(_read_file(file), str(file))
+    if transcript is not None:
+        check_text(transcript, "transcript")
+    return transcript
 
 
 def _read_file(path: Path) -> bytes:

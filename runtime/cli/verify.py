@@ -4,7 +4,8 @@ from pathlib import Path
 
 import click
 
-from qwen3_tts_ncnn.runtime.cli.output import console, print_json, print_line
+from qwen3_tts_ncnn.runtime.cli.output import print_json, print_line
+from qwen3_tts_ncnn.runtime.cli.progress import working
 from qwen3_tts_ncnn.runtime.package import Package
 
 
@@ -19,11 +20,7 @@ def verify(package: Path, as_json: bool) -> None:
       qwen3-tts-ncnn verify models/tiny
     """
     opened = Package.open(package)
-    screen = console(stderr=True)
-    if screen.is_terminal:
-        with screen.status(f"reading {len(opened.manifest.files)} files"):
-            count = opened.verify()
-    else:
+    with working(f"reading {len(opened.manifest.files)} files"):
         count = opened.verify()
     if as_json:
         print_json({"package": str(package), "name": opened.manifest.name, "files": count, "as_converted": True})

@@ -19,6 +19,7 @@ GRAPHS = [
     "predictor_embeds",
     "predictor_heads",
     "predictor_decoder",
+    "mimi_encoder",
     "codec_decoder",
     "talker_decoder",
 ]
@@ -44,10 +45,11 @@ def test_one_line_for_each_finished_graph_and_one_at_the_end(tiny_checkpoint: Pa
     *graphs, last = result.stderr.splitlines()
     bounds = dict.fromkeys(GRAPHS, "relative error 1.25e-07 (at most 1e-05)")
     bounds |= dict.fromkeys(("predictor_decoder", "talker_decoder"), "relative error 1.25e-07 (at most 2e-05)")
+    bounds["mimi_encoder"] = "relative error 1.25e-07 (at most 5e-05)"
     bounds["codec_decoder"] = "SNR (dB) 95.5 (at least 90)"
-    assert graphs == [f"[{n}/8] {name}: {bounds[name]}" for n, name in enumerate(GRAPHS, 1)]
+    assert graphs == [f"[{n}/9] {name}: {bounds[name]}" for n, name in enumerate(GRAPHS, 1)]
     size = sum(path.stat().st_size for path in package.iterdir())
-    assert last.startswith(f"wrote {package}: 8 graphs, {size / 1e6:.1f} MB in ")
+    assert last.startswith(f"wrote {package}: 9 graphs, {size / 1e6:.1f} MB in ")
     assert result.stdout == ""
 
 
@@ -61,7 +63,8 @@ def test_json_is_all_there_is_on_standard_output(tiny_checkpoint: Path, tmp_path
     )
     assert [graph["name"] for graph in record["graphs"]] == GRAPHS
     codec = {"name": "codec_decoder", "measure": "SNR (dB)", "value": 95.5, "bound": 90.0}
-    assert record["graphs"][6] == codec
+    assert record["graphs"][7] == codec
+    assert record["codec_from"] is None
 
 
 @pytest.mark.usefixtures("quick_graphs")
@@ -102,6 +105,7 @@ def test_what_was_converted_speaks(tiny_checkpoint: Path, tmp_path: Path) -> Non
     [
         ("0.6b-customvoice", "models/qwen3-tts-12hz-0.6b-customvoice-fp32"),
         ("Someone/My-Voice", "models/my-voice-fp32"),
+        ("tokenizer-12hz", "models/qwen3-tts-tokenizer-12hz-fp32"),
     ],
 )
 def test_the_place_is_checked_before_anything_is_fetched(

@@ -98,6 +98,20 @@ def test_speak_keeps_the_old_file_when_the_new_one_does_not_fit(
     assert list(tmp_path.iterdir()) == [old]
 
 
+def test_clone_and_codec_keep_the_old_file_when_the_new_one_does_not_fit(
+    tiny_base_package: Path, reference: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    voice, rvq = tmp_path / "me.voice", tmp_path / "me.rvq"
+    for old in (voice, rvq):
+        old.write_bytes(b"old")
+    monkeypatch.setattr("os.fsync", no_space)
+    place = ("--threads", "1", "-o")
+    assert refusal("clone", tiny_base_package, reference, *place, voice) == f"{voice} {FULL} place"
+    assert refusal("codec", "encode", tiny_base_package, reference, *place, rvq) == f"{rvq} {FULL} place"
+    assert sorted(tmp_path.iterdir()) == [rvq, voice]
+    assert voice.read_bytes() == rvq.read_bytes() == b"old"
+
+
 def test_a_random_checkpoint_on_a_disk_that_is_really_full(small_disk: Callable[[str], Path]) -> None:
     disk = small_disk("4m")
     assert refusal("checkpoint", disk / "new") == f"{disk / 'new'} {FULL} folder"

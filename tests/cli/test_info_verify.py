@@ -16,6 +16,8 @@ def test_info_names_everything_a_user_may_ask_for(tiny_package: Path) -> None:
     assert rows["speakers"] == (
         "serena, vivian, uncle_fu, ryan, aiden, ono_anna, sohee, eric (sichuan_dialect), dylan (beijing_dialect)"
     )
+    assert rows["cloning"] == "none"
+    assert rows["codec"] == "12.5 frames a second of 16 codes below 2048, 24000 Hz"
     assert rows["languages"] == (
         "auto, chinese, english, german, italian, portuguese, spanish, japanese, korean, french, russian"
     )
@@ -24,6 +26,17 @@ def test_info_names_everything_a_user_may_ask_for(tiny_package: Path) -> None:
     )
     assert rows["limit"] == "8191 frames, 655 s of speech"
     assert "ncnn 1.0.20261020" in rows["made with"]
+
+
+def test_info_says_that_a_base_package_clones(tiny_base_package: Path) -> None:
+    lines = run("info", tiny_base_package).stdout.splitlines()
+    rows = {line[:12].strip(): line[12:].strip() for line in lines}
+    assert (rows["type"], rows["speakers"]) == ("base, 0.6B", "none")
+    assert rows["cloning"] == "speaker encoder, x-vectors of width 64"
+    assert any(line.startswith("mel_filters.safetensors ") for line in lines)
+    record = json.loads(run("info", tiny_base_package, "--json").stdout)
+    assert record["speaker_encoder"] == {"width": 64, "sample_rate": 24000, "mel_filters": "mel_filters.safetensors"}
+    assert len(record["graphs"]) == 10
 
 
 def test_info_lists_graphs_with_precision_and_sizes(tiny_package: Path) -> None:
@@ -43,7 +56,10 @@ def test_info_as_json_has_the_same_in_bytes(tiny_package: Path) -> None:
     assert record["speakers"]["eric"]["dialect"] == "sichuan_dialect"
     assert record["languages"][:3] == ["auto", "chinese", "english"]
     assert record["sampling"]["temperature"] == 0.9
+    assert record["speaker_encoder"] is None
+    assert record["codec"]["codebooks"] == 16
     assert record["graphs"]["talker_decoder"]["precision"] == "fp32"
+    assert len(record["graphs"]) == 9
     assert sum(record["files"].values()) + (tiny_package / "model.json").stat().st_size == record["total_bytes"]
 
 

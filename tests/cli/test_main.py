@@ -14,7 +14,7 @@ from qwen3_tts_ncnn.runtime.cli.main import cli
 from qwen3_tts_ncnn.runtime.package import Package
 from tests.cli.command_line import MODULE, only_line, process, refusal, run
 
-COMMANDS = ["convert", "speak", "info", "verify", "parity", "checkpoint"]
+COMMANDS = ["convert", "speak", "clone", "codec", "info", "verify", "parity", "checkpoint"]
 
 
 def raising(error: BaseException) -> object:
@@ -44,6 +44,23 @@ def test_every_command_shows_an_example_that_it_would_take() -> None:
         example = re.search(r"Example:\n +qwen3-tts-ncnn (\S+)", result.stdout)
         assert example, name
         assert example.group(1) == name
+
+
+def test_the_commands_of_the_codec_are_told_with_their_options() -> None:
+    shown = run("codec").stdout
+    assert shown == run("codec", "--help").stdout
+    assert [line.split()[0] for line in shown.partition("Commands:\n")[2].splitlines()] == ["decode", "encode"]
+    for name in ("encode", "decode"):
+        result = run("codec", name, "-h")
+        assert result.exit_code == 0
+        assert f"Example:\n    qwen3-tts-ncnn codec {name} models/tiny me." in result.stdout
+    assert refusal("codec", "listen") == "No such command 'listen'. See `qwen3-tts-ncnn codec --help`."
+    assert refusal("codec", "encode", "p") == "Missing argument 'FILE'. See `qwen3-tts-ncnn codec encode --help`."
+
+
+def test_the_help_of_cloning_says_the_longest_recording() -> None:
+    for command in (("clone",), ("speak",), ("codec", "encode")):
+        assert "[default: 60.0; 0<x<=3600]" in " ".join(run(*command, "--help").stdout.split())
 
 
 def test_version_is_the_distribution_s() -> None:

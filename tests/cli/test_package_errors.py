@@ -7,6 +7,15 @@ import pytest
 from tests.cli.command_line import refusal
 from tests.cli.damage import flip_last_byte, linked_copy, rewrite, rewrite_json
 
+CHANGED = [
+    "codec_decoder.bin",
+    "talker_decoder.param",
+    "tokenizer.json",
+    "text_embedding.bin",
+    "mimi_encoder.bin",
+    "rvq_encoder.safetensors",
+]
+
 AGAIN = "copy the package again, or convert the checkpoint again"
 
 
@@ -17,10 +26,12 @@ def package(tiny_package: Path, tmp_path: Path) -> Path:
 
 
 def all_refuse(package: Path, *, info: bool = True) -> str:
-    """What `speak`, `verify` and `info` say, which is the same."""
-    output = package.parent / "a.wav"
-    speak = refusal("speak", package, "Hi.", "--speaker", "ryan", "--threads", "1", "-o", output)
-    assert not output.exists()
+    """What `speak`, `codec`, `verify` and `info` say, which is the same."""
+    wav, rvq = package.parent / "a.wav", package.parent / "a.rvq"
+    speak = refusal("speak", package, "Hi.", "--speaker", "ryan", "--threads", "1", "-o", wav)
+    rvq.write_bytes(bytes(22))
+    assert refusal("codec", "decode", package, rvq, "--threads", "1", "-o", wav) == speak
+    assert not wav.exists()
     assert refusal("verify", package) == speak
     if info:
         assert refusal("info", package) == speak
@@ -72,10 +83,19 @@ def test_a_file_that_is_cut_off(package: Path) -> None:
     assert all_refuse(package) == line
 
 
-@pytest.mark.parametrize("name", ["codec_decoder.bin", "talker_decoder.param", "tokenizer.json", "text_embedding.bin"])
+@pytest.mark.parametrize("name", CHANGED)
 def test_a_changed_byte(package: Path, name: str) -> None:
     rewrite(package / name, flip_last_byte)
     # `info` checks sizes alone: it reads no more than it shows.
     assert all_refuse(package, info=False) == (
         f"{package / name} has changed since it was converted (its sha256 is not the manifest's): {AGAIN}"
     )
+
+
+def test_a_changed_byte_of_what_only_cloning_reads(tiny_base_package: Path, reference: Path, tmp_path: Path) -> None:
+    package = linked_copy(tiny_base_package, tmp_path / "package")
+    rewrite(package / "mel_filters.safetensors", flip_last_byte)
+    line = refusal("clone", package, reference, "--threads", "1", "-o", tmp_path / "me.voice")
+    assert line == refusal("verify", package)
+    assert line.startswith(f"{package / 'mel_filters.safetensors'} has changed since it was converted")
+    assert [path.name for path in tmp_path.iterdir()] == ["package"]

@@ -5,20 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from qwen3_tts_ncnn.runtime.tts import TTS
 from tests.cli.command_line import refusal
 
 SPEAKERS = "serena, vivian, uncle_fu, ryan, aiden, ono_anna, sohee, eric, dylan"
 
 
-@pytest.fixture(autouse=True)
-def nothing_is_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every refusal here comes before the graphs are loaded."""
-
-    def load(*_arguments: object, **_named: object) -> None:
-        raise AssertionError("loaded before it was refused")
-
-    monkeypatch.setattr(TTS, "load", load)
+pytestmark = pytest.mark.usefixtures("nothing_is_loaded")
 
 
 def refused(package: Path, folder: Path, *arguments: str | Path, text: str | bytes | None = None) -> str:

@@ -6,13 +6,17 @@ import pytest
 import soundfile
 
 from tests.cli.command_line import only_line, process_without
+from tests.cli.recordings import FITTING
 
-EXTRAS = ["torch", "transformers", "safetensors", "huggingface_hub", "pnnx", "qwen_tts", "librosa", "accelerate"]
+EXTRAS = ["torch", "transformers", "huggingface_hub", "pnnx", "qwen_tts", "librosa", "accelerate"]
 
 
-@pytest.mark.parametrize("command", ["", "convert", "speak", "info", "verify", "parity", "checkpoint"])
+COMMANDS = ["", "convert", "speak", "clone", "codec", "codec encode", "info", "verify", "parity", "checkpoint"]
+
+
+@pytest.mark.parametrize("command", COMMANDS)
 def test_help_needs_no_extra(command: str) -> None:
-    done = process_without(EXTRAS, *([command] if command else []), "--help")
+    done = process_without(EXTRAS, *command.split(), "--help")
     assert (done.returncode, done.stderr) == (0, "")
     assert done.stdout.startswith(f"Usage: qwen3-tts-ncnn {command}".rstrip())
 
@@ -38,11 +42,35 @@ def test_the_runtime_speaks_without_torch_and_transformers(tiny_package: Path, t
     assert soundfile.info(wav).frames == 3 * 1920
 
 
+def test_the_runtime_clones_and_encodes_without_torch_and_librosa(
+    tiny_base_package: Path, reference: Path, tmp_path: Path
+) -> None:
+    recording = ("--reference", reference, "--transcript", FITTING)
+    more = ("--greedy", "--threads", "1", "--max-frames", "3", "-o", tmp_path / "hello.wav")
+    done = process_without(EXTRAS, "speak", tiny_base_package, "Hello.", *recording, *more)
+    assert done.returncode == 0, done.stderr
+    assert soundfile.info(tmp_path / "hello.wav").frames == 3 * 1920
+    more = ("--threads", "1", "-o", tmp_path / "me.rvq")
+    done = process_without(EXTRAS, "codec", "encode", tiny_base_package, reference, *more)
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "me.rvq").stat().st_size == 39 * 22
+
+
+def test_a_random_checkpoint_needs_no_extra(tmp_path: Path) -> None:
+    done = process_without(EXTRAS, "checkpoint", tmp_path / "new")
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "new" / "model.safetensors").is_file()
+
+
 @pytest.mark.parametrize(
     ("missing", "arguments", "expected"),
     [
         ("torch", ("convert", "{checkpoint}", "-o", "{new}"), "convert cannot import torch: it needs {pip}[convert]'"),
-        ("safetensors", ("checkpoint", "{new}"), "checkpoint cannot import safetensors: it needs {pip}[convert]'"),
+        (
+            "librosa",
+            ("convert", "{checkpoint}", "-o", "{new}"),
+            "convert cannot import librosa: it needs {pip}[convert]'",
+        ),
         ("torch", ("parity", "{package}", "{checkpoint}"), "parity cannot import torch: it needs {pip}[parity]'"),
     ],
 )
