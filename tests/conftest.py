@@ -33,3 +33,22 @@ def tiny_package(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
     package = tmp_path_factory.mktemp("package") / "tiny-customvoice-fp32"
     convert_checkpoint(Checkpoint.open(tiny_checkpoint), package)
     return package
+
+
+@pytest.fixture(scope="session")
+def tiny_base_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny random Base checkpoint. Read it, never change it."""
+    from qwen3_tts_ncnn.convert.random_checkpoint import write_random_checkpoint
+
+    return write_random_checkpoint(tmp_path_factory.mktemp("checkpoint") / "tiny-base", "tiny", "base")
+
+
+@pytest.fixture(scope="session")
+def tiny_base_package(tiny_base_checkpoint: Path, tiny_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package of the tiny Base checkpoint, with the codec of the other one. Read it, never change it."""
+    from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
+    from qwen3_tts_ncnn.convert.conversion import convert_checkpoint
+
+    package = tmp_path_factory.mktemp("package") / "tiny-base-fp32"
+    convert_checkpoint(Checkpoint.open(tiny_base_checkpoint), package, codec_from=tiny_package)
+    return package

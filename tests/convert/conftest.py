@@ -32,12 +32,34 @@ def checkpoint(tiny_checkpoint: Path) -> Checkpoint:
 @pytest.fixture(scope="session")
 def upstream(tiny_checkpoint: Path) -> Any:
     """Upstream's model of the tiny checkpoint, in fp32. Read it, never change it."""
+    return load_upstream(tiny_checkpoint)
+
+
+@pytest.fixture(scope="session")
+def base_checkpoint(tiny_base_checkpoint: Path) -> Checkpoint:
+    """The tiny Base checkpoint, opened."""
+    return Checkpoint.open(tiny_base_checkpoint)
+
+
+@pytest.fixture(scope="session")
+def upstream_base(tiny_base_checkpoint: Path) -> Any:
+    """Upstream's model of the tiny Base checkpoint, in fp32. Read it, never change it."""
+    return load_upstream(tiny_base_checkpoint)
+
+
+def load_upstream(checkpoint: Path) -> Any:
     model_class = import_upstream()
     with quiet():
-        return model_class.from_pretrained(str(tiny_checkpoint), dtype=torch.float32).model
+        return model_class.from_pretrained(str(checkpoint), dtype=torch.float32).model
 
 
 @pytest.fixture(scope="session")
 def plans(checkpoint: Checkpoint) -> dict[str, GraphPlan]:
-    """The plans of the tiny checkpoint's graphs, in their order, by name."""
+    """The plans of the tiny checkpoint's graphs by name."""
     return plans_of(checkpoint)
+
+
+@pytest.fixture(scope="session")
+def base_plans(base_checkpoint: Checkpoint) -> dict[str, GraphPlan]:
+    """The plans of the tiny Base checkpoint's graphs by name: all ten."""
+    return plans_of(base_checkpoint)

@@ -11,6 +11,8 @@ from qwen3_tts_ncnn.convert.checkpoint.config import (
     CheckpointConfig,
     DecoderConfig,
     SpeakerEncoderConfig,
+    is_codec_alone,
+    read_codec_config,
     read_config,
 )
 from qwen3_tts_ncnn.convert.errors import CheckpointError
@@ -169,7 +171,13 @@ def test_what_would_change_the_arithmetic_is_refused(change: Change, start: str)
         (set_talker(spk_is_dialect={"eric": "?"}), "spk_is_dialect.eric is '?'", "codec_language_id"),
         (set_talker(text_vocab_size=40), "im_start_token_id is 44", "text_vocab_size, 40"),
         (set_predictor(num_code_groups=16), "code_predictor_config.num_code_groups is 16", "the talker's 3"),
-        (set_codec(num_quantizers=4), "decoder_config.num_quantizers is 4", "num_code_groups, 3"),
+        (
+            lambda _, codec: (
+                codec["decoder_config"].update(num_quantizers=4) or codec.update(encoder_valid_num_quantizers=4)
+            ),
+            "decoder_config.num_quantizers is 4",
+            "num_code_groups, 3",
+        ),
         (set_predictor(vocab_size=33), "code_predictor_config.vocab_size is 33", "codebook_size, 32"),
         (set_codec(upsampling_ratios=[3]), "decode_upsample_rate is 12", "upsampling_ratios, 18"),
         (set_codec(codebook_dim=21), "decoder_config.codebook_dim is 21", "an even number"),
@@ -178,6 +186,11 @@ def test_what_would_change_the_arithmetic_is_refused(change: Change, start: str)
             lambda _, codec: codec.update(encoder_valid_num_quantizers=2),
             "encoder_valid_num_quantizers is 2",
             "num_quantizers, 3",
+        ),
+        (
+            lambda _, codec: codec.update(encode_downsample_rate=6),
+            "encode_downsample_rate is 6",
+            "twice the product of encoder_config.upsampling_ratios, 12",
         ),
     ],
 )
@@ -198,6 +211,25 @@ def test_values_that_contradict_each_other_are_refused(change: Change, found: st
 )
 def test_a_speaker_encoder_that_cannot_be_built_is_refused(values: dict[str, Any], found: str) -> None:
     assert found in refusal(lambda config, _: config["speaker_encoder_config"].update(values), "base")
+
+
+@pytest.mark.parametrize("changes", [{"encode_downsample_rate": 6}, {"decode_upsample_rate": 6}])
+def test_the_codec_alone_is_checked_as_the_codec_of_a_checkpoint_is(tmp_path: Path, changes: dict[str, Any]) -> None:
+    (tmp_path / "config.json").write_text(json.dumps(tiny_codec()))
+    assert read_codec_config(tmp_path) == parsed().codec
+    (tmp_path / "config.json").write_text(json.dumps(tiny_codec() | changes))
+    ((key, value),) = changes.items()
+    with pytest.raises(CheckpointError) as error:
+        read_codec_config(tmp_path)
+    assert str(error.value).startswith(f"config.json: {key} is {value}, expected ")
+
+
+def test_the_codec_alone_is_told_from_a_model_by_its_type(tmp_path: Path) -> None:
+    for content, alone in ((tiny_codec(), True), (tiny_config(), False), ({}, False)):
+        (tmp_path / "config.json").write_text(json.dumps(content))
+        assert is_codec_alone(tmp_path) == alone
+    with pytest.raises(CheckpointError, match=r"nowhere does not exist, expected the folder of a Qwen3-TTS checkpoint"):
+        is_codec_alone(tmp_path / "nowhere")
 
 
 def test_the_25_hz_tokenizer_is_refused_by_name_before_anything_else_is_looked_for(tmp_path: Path) -> None:

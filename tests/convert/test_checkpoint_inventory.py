@@ -13,7 +13,6 @@ from qwen3_tts_ncnn.convert.checkpoint.inventory import (
     codec_tensors,
     main_tensors,
     unused_reason,
-    unused_tensors,
 )
 from qwen3_tts_ncnn.convert.errors import CheckpointError
 from qwen3_tts_ncnn.parity.upstream_stubs import import_upstream
@@ -42,7 +41,7 @@ def test_the_main_tensors_are_those_of_the_official_voice_design_file() -> None:
 def test_the_codec_tensors_are_those_of_the_official_codec_file(name: str) -> None:
     expected = official_inventory("tensors_speech_tokenizer.tsv")
     assert len(expected) == 496
-    assert codec_tensors(read_config(REFERENCE / "configs" / name)) == expected
+    assert codec_tensors(read_config(REFERENCE / "configs" / name).codec) == expected
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +72,7 @@ def upstream_shapes(upstream: Any, config: dict[str, Any], codec: dict[str, Any]
 def test_the_tensors_are_those_of_upstreams_modules_at_sizes_that_all_differ(upstream: Any, model_type: str) -> None:
     main, codec = upstream_shapes(upstream, tiny_config(model_type), tiny_codec())
     assert main_tensors(parsed(model_type)) == main
-    assert codec_tensors(parsed(model_type)) == codec
+    assert codec_tensors(parsed(model_type).codec) == codec
 
 
 def test_equal_widths_leave_out_the_projections_that_upstream_leaves_out(upstream: Any) -> None:
@@ -85,7 +84,7 @@ def test_equal_widths_leave_out_the_projections_that_upstream_leaves_out(upstrea
     main, codec_shapes = upstream_shapes(upstream, config, codec)
     assert "talker.code_predictor.small_to_mtp_projection.weight" not in main
     assert main_tensors(parsed_config) == main
-    assert codec_tensors(parsed_config) == codec_shapes
+    assert codec_tensors(parsed_config.codec) == codec_shapes
 
 
 @needs_reference
@@ -96,7 +95,7 @@ def test_the_tensors_are_those_of_upstreams_modules_at_official_sizes(upstream: 
     codec = json.loads((folder / "speech_tokenizer" / "config.json").read_text())
     main, codec_shapes = upstream_shapes(upstream, config, codec)
     assert main_tensors(read_config(folder)) == main
-    assert codec_tensors(read_config(folder)) == codec_shapes
+    assert codec_tensors(read_config(folder).codec) == codec_shapes
 
 
 EXPECTED: Shapes = {"a.weight": (3, 4), "b.weight": (5,), "c.bias": (2,)}
@@ -134,30 +133,65 @@ def test_a_shape_that_disagrees_is_named_with_both_shapes() -> None:
     )
 
 
-def test_every_tensor_is_converted_or_listed_as_unused_with_a_reason() -> None:
-    config = parsed("base")
-    unused = unused_tensors(config)
-    names = {*main_tensors(config), *codec_tensors(config)}
-    assert unused.keys() <= names
-    expected_unused = {
-        name
-        for name in names
-        if name.startswith(("encoder.", "speaker_encoder.")) or (name.startswith("decoder.q") and "input_proj" in name)
+def test_a_tensor_that_is_left_unconverted_has_its_reason() -> None:
+    """The tiny codec keeps 3 levels of codes, 1 of them semantic, and its encoder has 5."""
+    codec = parsed().codec
+    reasons = {name: unused_reason(name, codec) for name in codec_tensors(codec)}
+    unused = {name: reason for name, reason in reasons.items() if reason is not None}
+    semantic, acoustic = (f"encoder.quantizer.{half}_residual_vector_quantizer" for half in ("semantic", "acoustic"))
+    looks_up, own_decoder = (
+        "projects into the quantizer: decoding only looks codes up",
+        "the codec has a decoder of its own",
+    )
+    beyond = "a level beyond those that upstream keeps of the codes (T:982)"
+    books = [f"{semantic}.layers.0", f"{acoustic}.layers.0", f"{acoustic}.layers.1"]
+    assert unused == {
+        **{f"decoder.quantizer.rvq_{half}.input_proj.weight": looks_up for half in ("first", "rest")},
+        **{
+            f"{half}.output_proj.weight": f"leads out of the encoder's quantizer: {own_decoder}"
+            for half in (semantic, acoustic)
+        },
+        **{f"{book}.codebook.initialized": "a flag of the training" for book in books},
+        **{
+            f"{acoustic}.layers.{level}.codebook.{name}": beyond
+            for level in (2, 3)
+            for name in ("initialized", "cluster_usage", "embed_sum")
+        },
     }
-    assert unused.keys() == expected_unused
-    assert all(unused.values())
-    assert unused_reason("talker.codec_head.weight") is None
-    assert unused_reason("decoder.quantizer.rvq_first.output_proj.weight") is None
-    assert unused_reason("decoder.quantizer.rvq_rest.input_proj.weight") is not None
+    assert unused_reason("talker.codec_head.weight", codec) is None
 
 
-@pytest.mark.parametrize("key", ["use_conv_shortcut", "attention_bias"])
-def test_an_encoder_with_parts_the_released_one_lacks_is_refused(key: str) -> None:
+@pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("use_conv_shortcut", True, "true, expected false"),
+        ("attention_bias", True, "true, expected false"),
+        ("use_causal_conv", False, "false, expected true"),
+        ("hidden_act", "gelu_pytorch_tanh", '"gelu_pytorch_tanh", expected "gelu"'),
+        ("pad_mode", "reflect", '"reflect", expected "constant"'),
+        ("audio_channels", 2, "2, expected 1"),
+        ("num_semantic_quantizers", 2, "2, expected 1"),
+        ("num_key_value_heads", 1, "1, expected num_attention_heads, 3"),
+    ],
+)
+def test_an_encoder_that_computes_something_else_than_the_released_one_is_refused(
+    key: str, value: Any, said: str
+) -> None:
     codec = tiny_codec()
-    codec["encoder_config"][key] = True
+    codec["encoder_config"][key] = value
     config = CheckpointConfig.from_dict(tiny_config(), codec, GENERATION)
-    with pytest.raises(CheckpointError, match=f"encoder_config.{key} is true, expected false"):
-        codec_tensors(config)
+    with pytest.raises(CheckpointError) as caught:
+        codec_tensors(config.codec)
+    assert str(caught.value).startswith(f"speech_tokenizer/config.json: encoder_config.{key} is {said}: use a ")
+
+
+def test_what_an_encoder_s_configuration_leaves_out_is_as_released() -> None:
+    codec = tiny_codec()
+    for key in ("attention_bias", "hidden_act", "pad_mode", "use_causal_conv", "use_conv_shortcut"):
+        codec["encoder_config"][key] = None
+    assert codec_tensors(CheckpointConfig.from_dict(tiny_config(), codec, GENERATION).codec) == codec_tensors(
+        parsed().codec
+    )
 
 
 def test_an_encoder_key_that_the_shapes_need_is_named_when_missing() -> None:
@@ -165,4 +199,4 @@ def test_an_encoder_key_that_the_shapes_need_is_named_when_missing() -> None:
     del codec["encoder_config"]["num_filters"]
     config = CheckpointConfig.from_dict(tiny_config(), codec, GENERATION)
     with pytest.raises(CheckpointError, match=r"^speech_tokenizer/config.json: encoder_config.num_filters is missing"):
-        codec_tensors(config)
+        codec_tensors(config.codec)

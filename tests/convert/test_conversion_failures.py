@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,21 +17,14 @@ from qwen3_tts_ncnn.convert.export import pnnx
 from qwen3_tts_ncnn.convert.export.graph_export import export_graph
 from qwen3_tts_ncnn.convert.plans import GraphPlan
 from qwen3_tts_ncnn.runtime.errors import OutputError, TTSError
+from tests.convert.stand_ins import contents, make_quick, stand_in
 
 Export = Callable[[GraphPlan, Path], float]
 
 
-def stand_in(plan: GraphPlan, package: Path) -> float:
-    """Builds the module, so that its tensors are taken, and writes next to nothing."""
-    plan.build()
-    for suffix in ("param", "bin"):
-        (package / f"{plan.name}.{suffix}").write_text(plan.name)
-    return 0.0
-
-
 @pytest.fixture(autouse=True)
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(conversion, "export_graph", stand_in)
+    make_quick(monkeypatch)
 
 
 @pytest.fixture
@@ -52,10 +46,6 @@ def old_package(output: Path) -> dict[str, bytes]:
     (output / "model.json").write_text("{}")
     (output / "old.bin").write_text("old")
     return contents(output)
-
-
-def contents(folder: Path) -> dict[str, bytes]:
-    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
 def beside(output: Path) -> list[str]:
@@ -203,13 +193,44 @@ def test_a_folder_that_may_not_be_written_is_one_line(tmp_path: Path, monkeypatc
     assert str(caught.value) == f"{tmp_path} is a folder you may not write to: choose another place for package"
 
 
-def test_a_tensor_in_no_graph_is_refused(checkpoint: Checkpoint, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("forgotten", "tensor"),
+    [
+        ("talker_text_embed", "talker.text_projection.linear_fc1.bias"),
+        ("speaker_encoder", "speaker_encoder.asp.conv.bias"),
+        ("mimi_encoder", "encoder.downsample.conv.weight"),
+        ("codec_decoder", "decoder.decoder.0.conv.bias"),
+    ],
+)
+def test_a_tensor_in_no_graph_is_refused(
+    base_checkpoint: Checkpoint, output: Path, monkeypatch: pytest.MonkeyPatch, forgotten: str, tensor: str
+) -> None:
+    taken = []
+
     def forgetful(plan: GraphPlan, package: Path) -> float:
-        return 0.0 if plan.name == "talker_text_embed" else stand_in(plan, package)
+        taken.append(plan.name)
+        return 0.0 if plan.name == forgotten else stand_in(plan, package)
 
     monkeypatch.setattr(conversion, "export_graph", forgetful)
-    assert refusal(ConversionError, checkpoint, output) == (
-        "tensor talker.text_projection.linear_fc1.bias is in no graph and not known as unused (4 such tensors): "
-        "please report it"
+    message = refusal(ConversionError, base_checkpoint, output)
+    assert re.fullmatch(
+        rf"tensor {re.escape(tensor)} is in no graph and not known as unused \(\d+ such tensors\): please report it",
+        message,
     )
+    assert forgotten in taken
     assert beside(output) == []
+
+
+def test_tables_that_are_not_written_leave_their_tensors_over(
+    checkpoint: Checkpoint, output: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The projections, and a usage and a sum for each of 16 levels."""
+    monkeypatch.setattr(conversion, "write_rvq_tables", lambda *_: None)
+    assert refusal(ConversionError, checkpoint, output) == (
+        "tensor encoder.quantizer.acoustic_residual_vector_quantizer.input_proj.weight is in no graph and not known as "
+        "unused (34 such tensors): please report it"
+    )
+    monkeypatch.setattr(conversion, "write_text_table", lambda *_: None)
+    assert refusal(ConversionError, checkpoint, output).startswith(
+        "tensor talker.model.text_embedding.weight is in no graph and not known as unused (35 such tensors)"
+    )

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
@@ -10,15 +11,28 @@ from typing import Any
 import pytest
 
 from qwen3_tts_ncnn import models
-from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
+from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, CodecCheckpoint, open_checkpoint
 from qwen3_tts_ncnn.convert.errors import CheckpointError
-from qwen3_tts_ncnn.convert.manifest import build_manifest, codec_record, list_files
-from qwen3_tts_ncnn.runtime.manifest import FileInfo, Manifest, SamplingDefaults, Speaker, TextTable, read_manifest
+from qwen3_tts_ncnn.convert.manifest import build_codec_manifest, build_manifest, codec_record, list_files
+from qwen3_tts_ncnn.runtime.manifest import (
+    Codec,
+    CodecEncoder,
+    FileInfo,
+    Manifest,
+    SamplingDefaults,
+    Speaker,
+    SpeakerEncoder,
+    TextTable,
+    read_manifest,
+)
+
+
+def codec_of(checkpoint: CodecCheckpoint) -> Codec:
+    return codec_record(checkpoint.codec_config, ((1, 2, 3),), checkpoint.codec_sha256())
 
 
 def manifest_of(checkpoint: Checkpoint) -> Manifest:
-    codec = codec_record(checkpoint.config.codec, ((1, 2, 3),))
-    return build_manifest(checkpoint, codec, ["talker_decoder"], "little-fp32")
+    return build_manifest(checkpoint, codec_of(checkpoint), ["talker_decoder"], "little-fp32")
 
 
 def with_generation(checkpoint: Checkpoint, **changes: Any) -> Checkpoint:
@@ -52,7 +66,65 @@ def test_ids_and_names_are_the_configuration_s(checkpoint: Checkpoint, tiny_chec
     assert manifest.text_table == TextTable("text_embedding.bin", 151936, talker["text_hidden_size"], "bf16")
     assert manifest.talker.layers == talker["num_hidden_layers"]
     assert manifest.predictor.vocab_size == 2048
-    assert manifest.codec.states == ((1, 2, 3),)
+    assert manifest.codec == Codec(
+        checkpoint_sha256=checkpoint.codec_sha256(),
+        codebooks=16,
+        codebook_size=2048,
+        sample_rate=24000,
+        samples_per_frame=1920,
+        window=72,
+        head_dim=32,
+        rope_theta=10000.0,
+        states=((1, 2, 3),),
+    )
+    assert manifest.codec_encoder == CodecEncoder(
+        sample_rate=24000,
+        samples_per_frame=1920,
+        ratios=(4, 5, 6, 8),
+        steps_per_frame=2,
+        head_dim=32,
+        rope_theta=10000.0,
+        tables="rvq_encoder.safetensors",
+    )
+
+
+def test_only_a_base_checkpoint_s_manifest_has_a_speaker_encoder(
+    checkpoint: Checkpoint, base_checkpoint: Checkpoint
+) -> None:
+    assert manifest_of(checkpoint).speaker_encoder is None
+    manifest = manifest_of(base_checkpoint)
+    assert (manifest.type, manifest.speakers, manifest.dialects) == ("base", {}, {})
+    assert manifest.speaker_encoder == SpeakerEncoder(64, 24000, "mel_filters.safetensors")
+    assert len(manifest.languages) == 10
+
+
+def test_the_codec_alone_says_of_itself_what_a_checkpoint_says_of_it(
+    checkpoint: Checkpoint, tiny_checkpoint: Path
+) -> None:
+    alone = open_checkpoint(tiny_checkpoint / "speech_tokenizer")
+    manifest = build_codec_manifest(alone, codec_of(alone), ["codec_decoder"], "codec-fp32")
+    whole = manifest_of(checkpoint)
+    assert (manifest.type, manifest.name, list(manifest.graphs)) == ("codec", "codec-fp32", ["codec_decoder"])
+    for field in ("format", "codec", "codec_encoder", "made_with"):
+        assert getattr(manifest, field) == getattr(whole, field)
+    assert manifest.origin.name == "speech_tokenizer"
+    assert manifest.origin.files == {
+        name: whole.origin.files[f"speech_tokenizer/{name}"] for name in ("config.json", "model.safetensors")
+    }
+
+
+def test_the_codec_s_sum_is_of_its_weights_and_its_configuration_as_it_was_understood(
+    checkpoint: Checkpoint, base_checkpoint: Checkpoint
+) -> None:
+    """What changes no shape makes another codec too."""
+    assert checkpoint.codec_sha256() == base_checkpoint.codec_sha256()
+    assert re.fullmatch("[0-9a-f]{64}", checkpoint.codec_sha256())
+    config = checkpoint.codec_config
+    for changed in (
+        replace(config, decoder=replace(config.decoder, rms_norm_eps=1e-4)),
+        replace(config, encoder={**config.encoder, "norm_eps": 1e-4}),
+    ):
+        assert replace(checkpoint, codec_config=changed).codec_sha256() != checkpoint.codec_sha256()
 
 
 def test_speakers_languages_and_dialects_are_told_apart(checkpoint: Checkpoint, tiny_checkpoint: Path) -> None:
@@ -148,5 +220,5 @@ def test_a_package_s_manifest_is_its_checkpoint_s_and_lists_what_is_there(
     assert {info.precision for info in manifest.graphs.values()} == {"fp32"}
     assert manifest.files == list_files(tiny_package)
     pairs = {f"{graph}.{suffix}" for graph in manifest.graphs for suffix in ("param", "bin")}
-    assert manifest.files.keys() == pairs | {"tokenizer.json", "text_embedding.bin"}
+    assert manifest.files.keys() == pairs | {"tokenizer.json", "text_embedding.bin", "rvq_encoder.safetensors"}
     assert sorted(path.name for path in tiny_package.iterdir()) == sorted([*manifest.files, "model.json"])

@@ -12,6 +12,7 @@ from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
 from qwen3_tts_ncnn.convert.checkpoint.weights import Shapes, Weights
 from qwen3_tts_ncnn.convert.modules.codec import CodecDecoder, rvq_tables, state_shapes
 from qwen3_tts_ncnn.runtime.rope import rope_tables, window_mask
+from tests.convert.tensors import Dictionary
 
 FRAMES = 80  # beyond the window of 72
 
@@ -143,12 +144,6 @@ def test_the_clamp_is_at_1e_5() -> None:
         tensors[f"{half}.vq.layers.0._codebook.cluster_usage"] = torch.tensor([2.0, 0.0, 1e-5, 1e-6])
         tensors[f"{half}.vq.layers.0._codebook.embedding_sum"] = torch.full((4, 2), 1e-5)
 
-    class Source:
-        names = tuple(tensors)
-
-        def load(self, name: str) -> Tensor:
-            return tensors[name]
-
     config: Any = Config()
-    table, _ = rvq_tables(config, Weights(Source()))
+    table, _ = rvq_tables(config, Weights(Dictionary(tensors)))
     assert table[:, 0].tolist() == [pytest.approx(value) for value in (5e-6, 1, 1, 1) * 2]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
 from qwen3_tts_ncnn.convert.modules.codec import ShapeTape, StateTape
@@ -16,29 +16,13 @@ from qwen3_tts_ncnn.convert.modules.codec_layers import (
     to_image,
     to_rows,
 )
-
-
-class Source:
-    """The tensors of a torch module, as a checkpoint would hold them."""
-
-    def __init__(self, module: nn.Module) -> None:
-        self._tensors = module.state_dict()
-
-    @property
-    def names(self) -> list[str]:
-        return list(self._tensors)
-
-    def load(self, name: str) -> Tensor:
-        return self._tensors[name]
+from tests.convert.tensors import Dictionary, noise
 
 
 def weights_of(module: nn.Module, scope: str = "") -> Weights:
+    """The tensors of a torch module, as a checkpoint would hold them."""
     holder: Any = nn.ModuleDict({scope: module}) if scope else module
-    return Weights(Source(holder))
-
-
-def noise(*shape: int, seed: int = 0) -> Tensor:
-    return torch.randn(*shape, generator=torch.Generator().manual_seed(seed))
+    return Weights(Dictionary(holder.state_dict()))
 
 
 def randomized(module: nn.Module) -> nn.Module:

@@ -1,4 +1,4 @@
-"""The small modules, and the account of every tensor of a checkpoint."""
+"""The small modules, and the scopes of weights they are made from."""
 
 from typing import Any
 
@@ -6,13 +6,9 @@ import pytest
 import torch
 
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
-from qwen3_tts_ncnn.convert.checkpoint.inventory import unused_tensors
 from qwen3_tts_ncnn.convert.checkpoint.weights import Shapes, Weights
 from qwen3_tts_ncnn.convert.errors import CheckpointError
-from qwen3_tts_ncnn.convert.manifest import TEXT_TENSOR, codec_record
-from qwen3_tts_ncnn.convert.modules.codec import state_shapes
 from qwen3_tts_ncnn.convert.modules.tables import Heads, Table, TextProjection
-from qwen3_tts_ncnn.convert.plans import core_plans
 
 
 def test_the_text_projection_is_upstream_s(checkpoint: Checkpoint, upstream: Any) -> None:
@@ -33,18 +29,6 @@ def test_one_head_is_one_tensor_and_several_are_a_tuple() -> None:
     assert Heads(first)(hidden).tolist() == [[1, 2, 3]]
     one, two = Heads(first, second)(hidden)
     assert (one.tolist(), two.tolist()) == ([[1, 2, 3]], [[2, 4, 6]])
-
-
-def test_every_tensor_is_used_or_known_as_unused(checkpoint: Checkpoint) -> None:
-    main, codec = Weights(checkpoint.main), Weights(checkpoint.codec)
-    config = checkpoint.config
-    shapes = state_shapes(config.codec.decoder, Weights(Shapes(checkpoint.codec.shapes)) / "decoder")
-    for plan in core_plans(config, main, codec, codec_record(config.codec, shapes)):
-        plan.build()
-    main.mark(TEXT_TENSOR)  # which is copied as it is
-    assert main.left_over() == []
-    assert codec.left_over() == sorted(unused_tensors(config))
-    assert 0 < len(codec.left_over()) < len(checkpoint.codec.names)
 
 
 def test_a_scope_goes_deeper_as_the_names_do() -> None:

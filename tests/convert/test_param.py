@@ -96,7 +96,7 @@ def test_numbers_that_are_none_survive() -> None:
 
 def test_the_texts_of_a_real_package_survive(tiny_package: Path) -> None:
     paths = sorted(tiny_package.glob("*.param"))
-    assert len(paths) == 8
+    assert len(paths) == 9
     for path in paths:
         text = path.read_text(encoding="utf-8")
         graph = read_param(text)

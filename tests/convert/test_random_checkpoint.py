@@ -84,7 +84,7 @@ def test_the_types_of_a_preset_share_their_weights(tiny: Path, tmp_path: Path) -
 def test_a_tiny_checkpoint_holds_the_tensors_of_its_configuration(preset: str, model_type: str, tmp_path: Path) -> None:
     folder = write_random_checkpoint(tmp_path / "checkpoint", preset, model_type)
     config = read_config(folder)
-    for name, dtype, expected in ((MODEL, "BF16", main_tensors(config)), (CODEC, "F32", codec_tensors(config))):
+    for name, dtype, expected in ((MODEL, "BF16", main_tensors(config)), (CODEC, "F32", codec_tensors(config.codec))):
         tensors = header(folder / name)
         assert tensors.pop("__metadata__") == {"format": "pt"}
         assert {tensor: tuple(entry["shape"]) for tensor, entry in tensors.items()} == expected  # type: ignore[arg-type]

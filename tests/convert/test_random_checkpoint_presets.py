@@ -59,7 +59,7 @@ def test_the_official_sizes_have_the_official_tensors() -> None:
         "tensors_1.7B-VoiceDesign.tsv"
     )
     for preset in ("0.6b", "1.7b"):
-        codec = codec_tensors(parsed(preset, "custom_voice"))
+        codec = codec_tensors(parsed(preset, "custom_voice").codec)
         assert {name: ("F32", shape) for name, shape in codec.items()} == official_tensors(
             "tensors_speech_tokenizer.tsv"
         )

@@ -174,7 +174,7 @@ def main_zeros(config: CheckpointConfig) -> dict[str, torch.Tensor]:
 
 def codec_zeros(config: CheckpointConfig) -> dict[str, torch.Tensor]:
     """Tensors of the right names and shapes for speech_tokenizer/model.safetensors."""
-    return {name: torch.zeros(shape) for name, shape in codec_tensors(config).items()}
+    return {name: torch.zeros(shape) for name, shape in codec_tensors(config.codec).items()}
 
 
 def write_checkpoint(folder: Path, model_type: str = "custom_voice") -> Path:

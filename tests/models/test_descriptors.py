@@ -53,7 +53,7 @@ def test_type_size_and_parameters_are_those_of_the_official_configuration(folder
     assert model.parameters == sum(math.prod(shape) for shape in main_tensors(config).values())
     codec = models.find("tokenizer-12hz")
     assert codec is not None
-    assert codec.parameters == sum(math.prod(shape) for shape in codec_tensors(config).values())
+    assert codec.parameters == sum(math.prod(shape) for shape in codec_tensors(config.codec).values())
 
 
 def test_the_package_needs_nothing_but_the_standard_library() -> None:

@@ -1,11 +1,14 @@
-"""A talker and a predictor whose every answer is written down beforehand."""
+"""Parts whose every answer is known beforehand: a talker, a predictor, a codec."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from qwen3_tts_ncnn.runtime.codec_decoder import CodecDecoder
 from qwen3_tts_ncnn.runtime.mat import Floats
-from tests.runtime.manifests import CODEC_IDS
+from tests.runtime.manifests import CODEC, CODEC_IDS
 
 WIDTH = 2
 
@@ -57,3 +60,31 @@ class FakePredictor:
         self.chosen.append(choose(logits))
         codes = [100 * frame + n for n in range(15)]
         return codes, first + np.array([[1000 * frame, 0]], dtype=np.float32)
+
+
+class ArithmeticDecoder(CodecDecoder):
+    """A codec of two samples a frame that are a number of all frames since the signal began, and of nothing else.
+
+    The number is a polynomial of the codes modulo a prime: one code that differs makes every later sample another.
+    """
+
+    def __init__(self) -> None:
+        no_graph: Any = None
+        super().__init__(no_graph, replace(CODEC, samples_per_frame=2))
+
+    def zero_states(self) -> list[Any]:
+        return [1, 0]
+
+    def run(self, frames: NDArray[np.int32], position: int, states: list[Any]) -> tuple[Floats, list[Any]]:
+        number, count = states
+        assert position == count, "a run at another place than its states"
+        samples = []
+        for frame in frames @ np.arange(1, 17):
+            number = (31 * number + int(frame)) % 65521
+            samples += [number, number + 0.5]
+        return np.array(samples, dtype=np.float32), [number, count + len(frames)]
+
+
+def random_codes(frames: int, seed: int = 0) -> NDArray[np.int32]:
+    """Codes (frames, 16)."""
+    return np.random.default_rng((seed, frames)).integers(0, 2048, (frames, 16), dtype=np.int32)

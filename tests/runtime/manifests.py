@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from qwen3_tts_ncnn.runtime.manifest import (
+    CODEC_TYPE,
     FORMAT,
     Codec,
+    CodecEncoder,
     CodecIds,
+    CodecManifest,
     Decoder,
     FileInfo,
     GraphInfo,
@@ -16,6 +19,7 @@ from qwen3_tts_ncnn.runtime.manifest import (
     Origin,
     SamplingDefaults,
     Speaker,
+    SpeakerEncoder,
     TextIds,
     TextTable,
     write_manifest,
@@ -38,6 +42,30 @@ SAMPLING = SamplingDefaults(
     max_new_tokens=8192,
 )
 
+CODEC = Codec(
+    checkpoint_sha256="cd" * 32,
+    codebooks=16,
+    codebook_size=2048,
+    sample_rate=24000,
+    samples_per_frame=1920,
+    window=72,
+    head_dim=4,
+    rope_theta=1e4,
+    states=((64, 1, 2), (4, 71, 4)),
+)
+
+CODEC_ENCODER = CodecEncoder(
+    sample_rate=24000,
+    samples_per_frame=1920,
+    ratios=(4, 5, 6, 8),
+    steps_per_frame=2,
+    head_dim=4,
+    rope_theta=1e4,
+    tables="rvq_encoder.safetensors",
+)
+
+SPEAKER_ENCODER = SpeakerEncoder(width=8, sample_rate=24000, mel_filters="mel_filters.safetensors")
+
 _MANIFEST = Manifest(
     format=FORMAT,
     name="little-fp32",
@@ -49,16 +77,8 @@ _MANIFEST = Manifest(
     codec_ids=CODEC_IDS,
     talker=Decoder(layers=2, hidden_size=8, head_dim=4, rope_theta=1e6, vocab_size=3072),
     predictor=Decoder(layers=1, hidden_size=8, head_dim=4, rope_theta=1e6, vocab_size=2048),
-    codec=Codec(
-        codebooks=16,
-        codebook_size=2048,
-        sample_rate=24000,
-        samples_per_frame=1920,
-        window=72,
-        head_dim=4,
-        rope_theta=1e4,
-        states=((64, 1, 2), (4, 71, 4)),
-    ),
+    codec=CODEC,
+    codec_encoder=CODEC_ENCODER,
     speakers={"Ryan": Speaker(3061), "Uncle_Fu": Speaker(3010), "Eric": Speaker(2875, "sichuan_dialect")},
     languages={"chinese": 2055, "english": 2050},
     dialects={"sichuan_dialect": 2062},
@@ -74,12 +94,23 @@ def manifest(**changes: Any) -> Manifest:
     return replace(_MANIFEST, **changes)
 
 
-def write_package(folder: Path, files: dict[str, bytes]) -> Path:
+def base_manifest(**changes: Any) -> Manifest:
+    """The manifest of a Base package, which has no speakers and clones voices of 8 values, with some fields changed."""
+    return manifest(**{"type": "base", "speakers": {}, "speaker_encoder": SPEAKER_ENCODER} | changes)
+
+
+def codec_manifest(**changes: Any) -> CodecManifest:
+    """The manifest of a package of the codec alone, with some fields changed."""
+    shared = {name: getattr(_MANIFEST, name) for name in CodecManifest.__dataclass_fields__}
+    return CodecManifest(**shared | {"type": CODEC_TYPE} | changes)
+
+
+def write_package(folder: Path, files: dict[str, bytes], written: CodecManifest = _MANIFEST) -> Path:
     """A folder that holds these files and a manifest that lists them."""
     folder.mkdir(parents=True)
     infos = {}
     for name, content in files.items():
         (folder / name).write_bytes(content)
         infos[name] = FileInfo(len(content), hashlib.sha256(content).hexdigest())
-    write_manifest(manifest(files=infos), folder)
+    write_manifest(replace(written, files=infos), folder)
     return folder

@@ -2,14 +2,23 @@
 
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from qwen3_tts_ncnn.runtime.errors import PackageError
-from qwen3_tts_ncnn.runtime.manifest import FORMAT, MANIFEST, FileInfo, Manifest, read_manifest, write_manifest
-from tests.runtime.manifests import manifest
+from qwen3_tts_ncnn.runtime.manifest import (
+    FORMAT,
+    MANIFEST,
+    CodecManifest,
+    FileInfo,
+    Manifest,
+    read_manifest,
+    write_manifest,
+)
+from tests.runtime.manifests import base_manifest, codec_manifest, manifest
 
 
 def refusal(folder: Path) -> str:
@@ -20,24 +29,40 @@ def refusal(folder: Path) -> str:
     return str(caught.value)
 
 
-def rewrite(folder: Path, change: dict[str, Any], *, without: str | None = None) -> None:
-    write_manifest(manifest(), folder)
+def rewrite(
+    folder: Path, change: dict[str, Any], *, without: str | None = None, written: CodecManifest | None = None
+) -> None:
+    write_manifest(written or manifest(), folder)
     data = json.loads((folder / MANIFEST).read_text(encoding="utf-8")) | change
     if without:
         del data[without]
     (folder / MANIFEST).write_text(json.dumps(data), encoding="utf-8")
 
 
-def test_a_manifest_is_read_as_it_was_written(tmp_path: Path) -> None:
-    written = manifest(files={"a.bin": FileInfo(3, "00" * 32)})
+@pytest.mark.parametrize("kind", [manifest, base_manifest, codec_manifest])
+def test_a_manifest_is_read_as_it_was_written(tmp_path: Path, kind: Callable[..., CodecManifest]) -> None:
+    written = kind(files={"a.bin": FileInfo(3, "00" * 32)})
     write_manifest(written, tmp_path)
     assert read_manifest(tmp_path) == written
 
 
-def test_the_manifest_of_a_real_package_is_read_as_it_was_written(tiny_package: Path, tmp_path: Path) -> None:
-    read = read_manifest(tiny_package)
+@pytest.mark.parametrize("package", ["tiny_package", "tiny_base_package"])
+def test_the_manifest_of_a_real_package_is_read_as_it_was_written(
+    request: pytest.FixtureRequest, package: str, tmp_path: Path
+) -> None:
+    folder: Path = request.getfixturevalue(package)
+    read = read_manifest(folder)
+    assert type(read) is Manifest
     write_manifest(read, tmp_path)
-    assert (tmp_path / MANIFEST).read_bytes() == (tiny_package / MANIFEST).read_bytes()
+    assert (tmp_path / MANIFEST).read_bytes() == (folder / MANIFEST).read_bytes()
+
+
+def test_the_type_codec_alone_makes_a_manifest_without_speech(tmp_path: Path) -> None:
+    """What else stands in the file is ignored, as unknown keys are."""
+    rewrite(tmp_path, {"type": "codec"})
+    assert read_manifest(tmp_path) == codec_manifest()
+    rewrite(tmp_path, {"type": "custom_voice"}, written=codec_manifest())
+    assert "(size is missing)" in refusal(tmp_path)
 
 
 def test_the_same_manifest_is_the_same_bytes(tmp_path: Path) -> None:
@@ -57,13 +82,17 @@ def test_unknown_keys_are_ignored(tmp_path: Path) -> None:
     assert read_manifest(tmp_path) == manifest()
 
 
-def test_files_may_be_absent_and_nothing_else_may(tmp_path: Path) -> None:
+def test_files_and_a_speaker_encoder_may_be_absent_and_nothing_else_may(tmp_path: Path) -> None:
     rewrite(tmp_path, {}, without="files")
     assert read_manifest(tmp_path).files == {}
-    for key in Manifest.__dataclass_fields__:
-        if key not in ("files", "format"):
-            rewrite(tmp_path, {}, without=key)
+    rewrite(tmp_path, {}, without="speaker_encoder")
+    assert read_manifest(tmp_path) == manifest()
+    for written in (manifest(), codec_manifest()):
+        for key in type(written).__dataclass_fields__.keys() - {"files", "format", "speaker_encoder", "type"}:
+            rewrite(tmp_path, {}, without=key, written=written)
             assert f"({key} is missing)" in refusal(tmp_path)
+    rewrite(tmp_path, {}, without="type")
+    assert "(type is missing)" in refusal(tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -72,6 +101,8 @@ def test_files_may_be_absent_and_nothing_else_may(tmp_path: Path) -> None:
         ({"name": 7}, "name is the int 7, expected str"),
         ({"speakers": {"Ryan": {"id": "3"}}}, "speakers.Ryan.id is a string, expected int"),
         ({"codec": []}, "codec is a list, expected an object"),
+        ({"speaker_encoder": {"width": 8}}, "speaker_encoder.sample_rate is missing"),
+        ({"codec_encoder": None}, "codec_encoder is null, expected an object"),
         ({"files": {"a.bin": {"size": 1}}}, "files.a.bin.sha256 is missing"),
         ({"graphs": {"talker_decoder": None}}, "graphs.talker_decoder is null, expected an object"),
     ],

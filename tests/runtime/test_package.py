@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from qwen3_tts_ncnn.runtime import package as package_module
-from qwen3_tts_ncnn.runtime.errors import PackageError
+from qwen3_tts_ncnn.runtime.errors import ModeError, PackageError
 from qwen3_tts_ncnn.runtime.manifest import MANIFEST
 from qwen3_tts_ncnn.runtime.package import Package, file_sha256
-from tests.runtime.manifests import write_package
+from tests.runtime.manifests import codec_manifest, manifest, write_package
 
 FILES = {"a.bin": b"weights", "a.param": b"7767517\n", "empty.bin": b""}
 
@@ -51,6 +51,19 @@ def test_a_whole_package_opens_and_verifies(folder: Path) -> None:
     package = Package.open(folder)
     assert package.manifest.files.keys() == FILES.keys()
     assert package.verify() == 3
+
+
+def test_a_package_of_a_model_speaks_and_one_of_the_codec_alone_does_not(folder: Path, tmp_path: Path) -> None:
+    package = Package.open(folder)
+    assert package.speech is package.manifest
+    assert package.speech == manifest(files=package.manifest.files)
+    codec = Package.open(write_package(tmp_path / "codec", FILES, codec_manifest()))
+    with pytest.raises(ModeError) as caught:
+        _ = codec.speech
+    assert str(caught.value) == (
+        f"{tmp_path / 'codec'} is a package of the codec alone, which does not speak: "
+        "use it with `codec encode` and `codec decode`, or give the package of a model"
+    )
 
 
 def test_a_missing_file_is_named(folder: Path) -> None:

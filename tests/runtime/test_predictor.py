@@ -83,3 +83,13 @@ def test_every_frame_begins_with_an_empty_cache() -> None:
         predictor.fill(rows, rows, lambda _logits: 0)
     assert decoder.calls.count("clear") == 3
     assert decoder.calls.count(("cache", 2)) == 1
+
+
+def test_the_embeddings_of_a_reference_s_codes_are_summed_frame_by_frame() -> None:
+    """Table n for codebook n + 1, as the codes of its own frames are embedded."""
+    embeds = Embeds()
+    fakes: Any = (embeds, Decoder(), Heads())
+    predictor = Predictor(*fakes, steps=3, vocab_size=10)
+    rows = predictor.embed(np.array([[4, 5, 6], [7, 8, 9]], dtype=np.int32))
+    assert embeds.ids == [4, 15, 26, 7, 18, 29]
+    assert rows.tolist() == [[4 + 15 + 26, 3], [7 + 18 + 29, 3]]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from qwen3_tts_ncnn.runtime.mat import Floats
-from qwen3_tts_ncnn.runtime.prompt import Prompt, PromptBuilder, PromptIds
+from qwen3_tts_ncnn.runtime.prompt import Prompt, PromptBuilder, PromptParts
 from tests.runtime.manifests import manifest
 
 ROLE, TEXT = [151644, 77091, 198], [11, 12, 13]
@@ -31,7 +31,8 @@ def build(
 ) -> tuple[list[list[float]], list[float], Prompt]:
     """The rows, the text ids that trail, and the prompt."""
     builder = PromptBuilder(text_rows, codec_rows, manifest().text, manifest().codec_ids)
-    prompt = builder.build(PromptIds(ROLE, text, language, speaker), streaming_text=streaming_text)
+    parts = PromptParts(ROLE, text, language, None if speaker is None else codec_rows([speaker]))
+    prompt = builder.build(parts, streaming_text=streaming_text)
     assert prompt.rows.dtype == np.float32
     return prompt.rows.tolist(), prompt.trailing[:, 0].tolist(), prompt
 
@@ -88,6 +89,22 @@ def test_after_the_text_every_frame_hears_padding(streaming_text: bool, heard: l
     assert prompt.text_row(8191).tolist() == [[PAD, 0]]
 
 
+@pytest.mark.parametrize("streaming_text", [True, False])
+def test_an_x_vector_is_the_speaker_s_row_as_it_is(streaming_text: bool) -> None:
+    """It lies on tts_pad where E(speaker id) does, between think_eos and pad (M:2134-2163)."""
+    builder = PromptBuilder(text_rows, codec_rows, manifest().text, manifest().codec_ids)
+    x_vector = np.array([[0.5, -3.25]], dtype=np.float32)
+    for language, place in ((None, 6), (ENGLISH, 7)):
+        named, cloned = (
+            builder.build(PromptParts(ROLE, TEXT, language, row), streaming_text=streaming_text)
+            for row in (codec_rows([RYAN]), x_vector)
+        )
+        assert cloned.rows[place].tolist() == [PAD + 0.5, -3.25]
+        assert named.rows[place].tolist() == [PAD, RYAN]
+        assert np.array_equal(np.delete(cloned.rows, place, axis=0), np.delete(named.rows, place, axis=0))
+        assert np.array_equal(cloned.trailing, named.trailing)
+
+
 def test_ids_come_from_the_manifest_alone() -> None:
     """A package with other ids gets other rows."""
     text = manifest().text.__class__(im_start=1, im_end=2, assistant=3, tts_pad=4, tts_bos=5, tts_eos=6)
@@ -95,6 +112,6 @@ def test_ids_come_from_the_manifest_alone() -> None:
         first_control=90, bos=91, eos=92, pad=93, think=94, nothink=95, think_bos=96, think_eos=97
     )
     builder = PromptBuilder(text_rows, codec_rows, text, codec)
-    prompt = builder.build(PromptIds([1, 3, 7], [8], 98, 99), streaming_text=False)
+    prompt = builder.build(PromptParts([1, 3, 7], [8], 98, codec_rows([99])), streaming_text=False)
     prefix = [[4, 94], [4, 96], [4, 98], [4, 97], [4, 99], [5, 93]]
     assert prompt.rows.tolist() == [[1, 0], [3, 0], [7, 0], *prefix, [8, 93], [6, 93], [4, 91]]

@@ -1,18 +1,27 @@
 """What is asked for fits the package, or is refused in one line that says what would."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 from qwen3_tts_ncnn.runtime.errors import ModeError, OptionError
 from qwen3_tts_ncnn.runtime.generation import GenerationOptions
-from qwen3_tts_ncnn.runtime.request import check_mode, generation_options, language_id, speaker_name
+from qwen3_tts_ncnn.runtime.request import (
+    check_cloning,
+    check_mode,
+    generation_options,
+    language_id,
+    speaker_name,
+)
 from qwen3_tts_ncnn.runtime.sampling import Sampling
-from tests.runtime.manifests import SAMPLING, manifest
+from qwen3_tts_ncnn.runtime.voice import Voice
+from tests.runtime.manifests import SAMPLING, base_manifest, manifest
 
-PACKAGE = manifest()
+PACKAGE, BASE = manifest(), base_manifest()
 CHINESE, ENGLISH, SICHUAN = 2055, 2050, 2062
 
 
@@ -46,20 +55,61 @@ def test_an_unknown_speaker_lists_the_valid_ones(unknown: str) -> None:
     assert str(caught.value) == f"little-fp32 has no speaker {unknown!r}: choose one of Ryan, Uncle_Fu, Eric"
 
 
-def test_no_speaker_lists_the_valid_ones() -> None:
-    with pytest.raises(ModeError, match=r"^little-fp32 needs a speaker: choose one of Ryan, Uncle_Fu, Eric$"):
-        check_mode(PACKAGE, None)
-    check_mode(PACKAGE, "anyone")
+def refusal(check: Callable[..., None], *asked: Any) -> str:
+    with pytest.raises(ModeError) as caught:
+        check(*asked)
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
 
 
-@pytest.mark.parametrize("kind", ["base", "voice_design"])
-def test_a_package_without_named_speakers_is_refused(kind: str) -> None:
+def voice(width: int = 8, model: str = "little-base-fp32") -> Voice:
+    return Voice(np.ones(width, dtype=np.float32), model=model)
+
+
+def test_a_custom_voice_package_speaks_as_a_speaker_alone() -> None:
+    check_mode(PACKAGE, "anyone", None)
+    assert refusal(check_mode, PACKAGE, None, None) == (
+        "little-fp32 needs a speaker: choose one of Ryan, Uncle_Fu, Eric"
+    )
     for speaker in (None, "Ryan"):
-        with pytest.raises(ModeError) as caught:
-            check_mode(manifest(type=kind, speakers={}), speaker)
-        assert str(caught.value) == (
-            f"little-fp32 is a {kind} package, and this version speaks with named speakers alone: "
-            "use a custom_voice package"
+        assert refusal(check_mode, PACKAGE, speaker, voice()) == (
+            "little-fp32 is a custom_voice package, which speaks with its own speakers alone: "
+            "leave the voice out and choose one of Ryan, Uncle_Fu, Eric, or use a base package"
+        )
+
+
+def test_a_base_package_speaks_with_a_voice_alone() -> None:
+    check_mode(BASE, None, voice())
+    assert refusal(check_mode, BASE, None, None) == "little-fp32 needs a voice: clone one from a recording"
+    for given in (None, voice()):
+        assert refusal(check_mode, BASE, "Ryan", given) == (
+            "little-fp32 is a base package, which has no speakers, but speaker 'Ryan' was given: "
+            "leave it out and give a voice, or use a custom_voice package"
+        )
+
+
+def test_a_voice_of_another_width_says_both_widths_and_who_made_it() -> None:
+    assert refusal(check_mode, BASE, None, voice(2048, "qwen3-tts-12hz-1.7b-base-fp32")) == (
+        "the voice, made with qwen3-tts-12hz-1.7b-base-fp32, has an x-vector of 2048 values, little-fp32 takes 8: "
+        "clone the recording again with this package"
+    )
+    assert refusal(check_mode, BASE, None, voice(7, "")).startswith("the voice has an x-vector of 7 values, ")
+
+
+@pytest.mark.parametrize("speaker", [None, "Ryan"])
+@pytest.mark.parametrize("given", [None, voice()], ids=["", "voice"])
+def test_a_voice_design_package_is_not_spoken_with_yet(speaker: str | None, given: Voice | None) -> None:
+    assert refusal(check_mode, manifest(type="voice_design", speakers={}), speaker, given) == (
+        "little-fp32 is a voice_design package, and this version speaks with named speakers and cloned voices alone: "
+        "use a custom_voice or a base package"
+    )
+
+
+def test_only_a_package_with_a_speaker_encoder_clones() -> None:
+    check_cloning(BASE)
+    for kind in ("custom_voice", "voice_design"):
+        assert refusal(check_cloning, manifest(type=kind)) == (
+            f"little-fp32 is a {kind} package, which takes no reference recording: clone with a base package"
         )
 
 
