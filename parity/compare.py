@@ -1,4 +1,4 @@
-"""The package's run against upstream's: prompt, tokens, stop, wave."""
+"""The package's run against upstream's: reference, prompt, tokens, stop, wave."""
 
 import io
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import soundfile
 from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.parity.cases import Case
+from qwen3_tts_ncnn.parity.heard import HeardReport, compare_heard
 from qwen3_tts_ncnn.parity.trace import ABSENT, FloatArray, OracleTrace, Trace
 
 PROMPT_BOUND = 1e-4
@@ -124,9 +125,10 @@ class WaveReport:
 
 @dataclass(frozen=True)
 class CaseReport:
-    """All that was compared for one case."""
+    """All that was compared for one case; `heard` is None where there was no reference."""
 
     case: Case
+    heard: HeardReport | None
     prompt: PromptReport
     tokens: TokenReport
     stop: StopReport
@@ -134,9 +136,11 @@ class CaseReport:
 
     @property
     def failures(self) -> tuple[str, ...]:
-        """Names of what does not agree: prompt, tokens, stop, length, snr, pcm16."""
-        wave = self.wave
+        """Names of what does not agree: x_vector, reference_codes, prompt, tokens, stop, length, snr, pcm16."""
+        wave, heard = self.wave, self.heard
         checks = {
+            "x_vector": heard is None or heard.x_vector_ok,
+            "reference_codes": heard is None or heard.codes_ok,
             "prompt": self.prompt.ok,
             "tokens": self.tokens.first is None,
             "stop": self.stop.ok,
@@ -167,6 +171,7 @@ def compare(case: Case, ours: Trace, oracle: OracleTrace) -> CaseReport:
     """Compare the package's run with upstream's run of the same case."""
     return CaseReport(
         case=case,
+        heard=compare_heard(ours.heard, oracle.heard),
         prompt=_compare_prompts(ours, oracle),
         tokens=_compare_tokens(ours, oracle),
         stop=StopReport(ours.frames, oracle.frames, ours.stop, oracle.stop),

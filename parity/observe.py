@@ -8,7 +8,7 @@ import numpy as np
 import torch
 
 from qwen3_tts_ncnn.parity.errors import ParityError
-from qwen3_tts_ncnn.parity.trace import ABSENT, CODEBOOKS, FloatArray, OracleTrace, TokenArray, tokens
+from qwen3_tts_ncnn.parity.trace import ABSENT, CODEBOOKS, FloatArray, Heard, OracleTrace, TokenArray, tokens
 
 Function = Callable[..., Any]
 
@@ -66,12 +66,13 @@ class Observation:
         """Forward hook: one call of the head is one codebook-0 selection."""
         self.codec_head_calls += 1
 
-    def trace(self, eos: int, samples: FloatArray) -> OracleTrace:
+    def trace(self, eos: int, samples: FloatArray, heard: Heard | None = None) -> OracleTrace:
         """The run as a trace.
 
         Args:
             eos: the codec's end-of-speech id.
             samples: what upstream returned, float32.
+            heard: what it made of the reference, if there was one.
 
         Raises:
             ParityError: the parts seen do not belong to one run.
@@ -100,6 +101,7 @@ class Observation:
             samples=samples,
             margins=margins,
             runners_up=runners_up,
+            heard=heard,
         )
 
 

@@ -10,12 +10,16 @@ import numpy as np
 import torch
 
 from qwen3_tts_ncnn.parity.cases import Case
+from qwen3_tts_ncnn.parity.clips import ReferenceClip
 from qwen3_tts_ncnn.parity.errors import ParityError
 from qwen3_tts_ncnn.parity.observe import observed
 from qwen3_tts_ncnn.parity.quiet import quiet
-from qwen3_tts_ncnn.parity.trace import FloatArray, OracleTrace, TokenArray
+from qwen3_tts_ncnn.parity.trace import FloatArray, Heard, OracleTrace, TokenArray, tokens
 from qwen3_tts_ncnn.parity.upstream_stubs import import_upstream
 from qwen3_tts_ncnn.runtime.tokenizer import DIRECTORY_REGEX, Pretokenizer
+
+KINDS = ("base", "custom_voice")
+"""`tts_model_type` of the checkpoints that can be compared."""
 
 
 class Oracle:
@@ -28,14 +32,14 @@ class Oracle:
 
     @classmethod
     def load(cls, checkpoint: Path, threads: int | None = None) -> Self:
-        """Load a CustomVoice checkpoint folder as upstream does, in fp32.
+        """Load a Base or CustomVoice checkpoint folder as upstream does, in fp32.
 
         Args:
             checkpoint: folder in the official layout.
             threads: torch threads while it works; None leaves torch's own.
 
         Raises:
-            ParityError: upstream is missing or of another version, the folder does not load, or is not CustomVoice.
+            ParityError: upstream is missing or of another version, the folder does not load, or is of another type.
         """
         if not (checkpoint / "config.json").is_file():
             raise ParityError(f"no checkpoint at {checkpoint}: expected a folder with config.json and the weights")
@@ -47,9 +51,14 @@ class Oracle:
             reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
             raise ParityError(f"upstream cannot load {checkpoint}: {reason}") from error
         kind = upstream.model.tts_model_type
-        if kind != "custom_voice":
-            raise ParityError(f"{checkpoint} is a {kind} checkpoint; parity compares custom_voice ones")
+        if kind not in KINDS:
+            raise ParityError(f"{checkpoint} is a {kind} checkpoint; parity compares {' and '.join(KINDS)} ones")
         return cls(upstream, threads)
+
+    @property
+    def kind(self) -> str:
+        """The checkpoint's type, one of `KINDS`."""
+        return str(self._upstream.model.tts_model_type)
 
     @property
     def speakers(self) -> dict[str, str | None]:
@@ -73,25 +82,51 @@ class Oracle:
         return "directory" if first.get("pattern", {}).get("Regex") == DIRECTORY_REGEX else "hub"
 
     def speak(self, case: Case) -> OracleTrace:
-        """Run upstream's `generate_custom_voice` greedily and tell what it did.
+        """Run upstream's `generate_custom_voice` or `generate_voice_clone` greedily and tell what it did.
 
         Raises:
-            ParityError: the checkpoint lacks the speaker or the language, or the run broke its contract.
+            ParityError: the checkpoint lacks the speaker or the language or takes no reference, or the run broke its
+                contract.
         """
         self._check(case)
-        layout = {} if case.streaming_text is None else {"non_streaming_mode": not case.streaming_text}
+        options: dict[str, Any] = {
+            "language": case.language,
+            "do_sample": False,
+            "subtalker_dosample": False,
+            # The selection after the last frame counts as a new token too.
+            "max_new_tokens": case.max_frames + 1,
+        }
+        if case.streaming_text is not None:
+            options["non_streaming_mode"] = not case.streaming_text
+        heard = None
         with quiet(), _torch_threads(self._threads), observed(self._upstream.model) as observation:
-            waves, _ = self._upstream.generate_custom_voice(
-                case.text,
-                speaker=case.speaker,
-                language=case.language,
-                do_sample=False,
-                subtalker_dosample=False,
-                # The selection after the last frame counts as a new token too.
-                max_new_tokens=case.max_frames + 1,
-                **layout,
-            )
-        return observation.trace(int(self._config.codec_eos_token_id), np.asarray(waves[0], dtype=np.float32))
+            if case.reference is None:
+                waves, _ = self._upstream.generate_custom_voice(case.text, speaker=case.speaker, **options)
+            else:
+                prompt = self._clone(case.reference)
+                waves, _ = self._upstream.generate_voice_clone(case.text, voice_clone_prompt=prompt, **options)
+                heard = _heard(prompt)
+        samples = np.asarray(waves[0], dtype=np.float32)
+        return observation.trace(int(self._config.codec_eos_token_id), samples, heard)
+
+    def hear(self, reference: ReferenceClip) -> Heard:
+        """What upstream's `create_voice_clone_prompt` makes of a reference."""
+        with quiet(), _torch_threads(self._threads):
+            return _heard(self._clone(reference))
+
+    def _clone(self, reference: ReferenceClip) -> Any:
+        """Upstream's prompt items of a reference, a list of one."""
+        return self._upstream.create_voice_clone_prompt(
+            (reference.mono, reference.rate),
+            ref_text=reference.transcript,
+            x_vector_only_mode=reference.transcript is None,
+        )
+
+    def encode(self, samples: FloatArray) -> TokenArray:
+        """Samples (n,) at 24 kHz → codes (T, 16), by upstream's codec."""
+        with quiet(), _torch_threads(self._threads):
+            encoded = self._upstream.model.speech_tokenizer.encode(samples, sr=24000)
+        return tokens(encoded.audio_codes[0])
 
     def decode(self, codes: TokenArray) -> FloatArray:
         """Frames (T, 16) → samples (T · 1920,), in upstream's chunks of 300 frames with 25 of left context."""
@@ -100,7 +135,12 @@ class Oracle:
         return np.asarray(waves[0], dtype=np.float32)
 
     def _check(self, case: Case) -> None:
-        if case.speaker.lower() not in self.speakers:
+        if self.kind == "base":
+            if case.reference is None or case.speaker is not None:
+                raise ParityError("the checkpoint is a base one: it speaks with a reference, not as a speaker")
+        elif case.reference is not None or case.speaker is None:
+            raise ParityError("the checkpoint is a custom_voice one: it speaks as a speaker, not with a reference")
+        elif case.speaker.lower() not in self.speakers:
             raise ParityError(f"speaker {case.speaker!r} is not in the checkpoint; it has {', '.join(self.speakers)}")
         if case.language.lower() not in self.languages:
             raise ParityError(
@@ -108,6 +148,13 @@ class Oracle:
             )
         if case.max_frames < 1:
             raise ParityError(f"max_frames is {case.max_frames}, expected at least 1")
+
+
+def _heard(prompt: Any) -> Heard:
+    """What upstream's prompt items (VoiceClonePromptItem) hold."""
+    (item,) = prompt
+    codes = None if item.ref_code is None else tokens(item.ref_code)
+    return Heard(np.array(item.ref_spk_embedding, dtype=np.float32), codes)
 
 
 @contextlib.contextmanager

@@ -1,17 +1,16 @@
 """The package's side of a comparison."""
 
-from typing import TYPE_CHECKING
+import warnings
 
 import numpy as np
 
 from qwen3_tts_ncnn.parity.cases import Case
-from qwen3_tts_ncnn.parity.trace import Trace, tokens
+from qwen3_tts_ncnn.parity.clips import ReferenceClip
+from qwen3_tts_ncnn.parity.trace import Heard, Trace, tokens
+from qwen3_tts_ncnn.runtime import TTS, ReferenceWarning, Voice
 
-if TYPE_CHECKING:
-    from qwen3_tts_ncnn.runtime import TTS
 
-
-def trace_package(tts: "TTS", case: Case) -> Trace:
+def trace_package(tts: TTS, case: Case) -> Trace:
     """Speak a case greedily with the converted package and tell what it did.
 
     Args:
@@ -19,14 +18,19 @@ def trace_package(tts: "TTS", case: Case) -> Trace:
         case: what to say.
 
     Raises:
-        ModeError: the package lacks the speaker or the language.
+        ModeError: the package lacks the speaker or the language, or takes no reference.
+        AudioError: no voice can be cloned from the reference.
         TextError: the text cannot be spoken.
         ParityError: the run broke its contract.
     """
-    prompt = tts.prompt(case.text, speaker=case.speaker, language=case.language, streaming_text=case.streaming_text)
+    voice = None if case.reference is None else _clone(tts, case.reference)
+    prompt = tts.prompt(
+        case.text, speaker=case.speaker, voice=voice, language=case.language, streaming_text=case.streaming_text
+    )
     speech = tts.speak(
         case.text,
         speaker=case.speaker,
+        voice=voice,
         language=case.language,
         greedy=True,
         streaming_text=case.streaming_text,
@@ -39,4 +43,16 @@ def trace_package(tts: "TTS", case: Case) -> Trace:
         codes=tokens(speech.codes),
         stop=speech.stop,
         samples=np.asarray(speech.samples, dtype=np.float32),
+        heard=None if voice is None else _heard(voice),
     )
+
+
+def _clone(tts: TTS, reference: ReferenceClip) -> Voice:
+    with warnings.catch_warnings():
+        # Whether the voice will be good is not what is compared.
+        warnings.simplefilter("ignore", ReferenceWarning)
+        return tts.clone((reference.samples, reference.rate), transcript=reference.transcript)
+
+
+def _heard(voice: Voice) -> Heard:
+    return Heard(np.asarray(voice.x_vector), None if voice.codes is None else tokens(voice.codes))

@@ -10,7 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.compare import CaseReport, TokenMismatch
+from qwen3_tts_ncnn.parity.heard import HeardReport
 
 VERSIONS_OF = ("qwen3-tts-ncnn", "ncnn", "torch", "transformers", "qwen-tts")
 STYLES = {"equal": "green", "near tie": "yellow", "different": "red"}
@@ -60,6 +62,17 @@ def summary(reports: Sequence[CaseReport]) -> dict[str, Any]:
         "worst_prompt_relative": _number(_worst([report.prompt.relative for report in reports], largest=True)),
         "worst_snr_db": _number(_worst(snrs, largest=False)),
         "worst_pcm16_lsb": _worst([report.wave.pcm16_lsb for report in reports], largest=True),
+    } | _heard_summary([report.heard for report in reports if report.heard])
+
+
+def _heard_summary(heard: Sequence[HeardReport]) -> dict[str, Any]:
+    """Totals of the references; nothing where there are none."""
+    if not heard:
+        return {}
+    return {
+        "worst_x_vector_cosine": _number(_worst([each.x_vector_cosine for each in heard], largest=False)),
+        "reference_codes": sum(each.total for each in heard),
+        "equal_reference_codes": sum(each.equal for each in heard),
     }
 
 
@@ -82,15 +95,18 @@ def _table(reports: Sequence[CaseReport]) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("case", "frames", "tokens", "prompt", "SNR dB", "LSB"):
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("stop", "speaker", "language", "layout", "verdict"):
+    cloned = any(report.heard for report in reports)
+    for name in ("x-vector", "ref. codes") if cloned else ():
+        table.add_column(name, justify="right", no_wrap=True)
+    for name in ("stop", "mode", "voice", "language", "layout", "verdict"):
         table.add_column(name, no_wrap=True)
     table.add_column("text", no_wrap=True, overflow="ellipsis", max_width=20)
     for number, report in enumerate(reports, 1):
-        table.add_row(str(number), *_cells(report))
+        table.add_row(str(number), *_figures(report), *(_heard_cells(report.heard) if cloned else ()), *_words(report))
     return table
 
 
-def _cells(report: CaseReport) -> tuple[str | Text, ...]:
+def _figures(report: CaseReport) -> tuple[str, ...]:
     snr, lsb = report.wave.snr_db, report.wave.pcm16_lsb
     return (
         str(report.stop.frames),
@@ -98,8 +114,21 @@ def _cells(report: CaseReport) -> tuple[str | Text, ...]:
         _short(report.prompt.relative, ".0e"),
         _short(snr, ".1f"),
         "—" if lsb is None else str(lsb),
+    )
+
+
+def _heard_cells(heard: HeardReport | None) -> tuple[str, str]:
+    """How far the x-vectors' cosine is from 1, which is easier to read than many nines; and the codes that agree."""
+    if heard is None or heard.x_vector_cosine is None:
+        return "—", "—"
+    return f"1−{max(0.0, 1 - heard.x_vector_cosine):.0e}", f"{heard.equal}/{heard.total}" if heard.total else "—"
+
+
+def _words(report: CaseReport) -> tuple[str | Text, ...]:
+    return (
         report.stop.reason,
-        Text(report.case.speaker),
+        report.case.mode,
+        Text(report.case.who),
         Text(report.case.language),
         report.case.layout,
         Text(report.verdict, style=STYLES[report.verdict]),
@@ -114,6 +143,8 @@ def _short(value: float | None, form: str) -> str:
 def _explain(report: CaseReport) -> str:
     """What differs, in one line."""
     parts = []
+    if report.heard is not None:
+        parts.extend(_explain_heard(report.heard))
     if "prompt" in report.failures:
         prompt = report.prompt
         error = _short(prompt.relative, ".1e")
@@ -136,6 +167,21 @@ def _explain(report: CaseReport) -> str:
     return f"{report.verdict}: " + "; ".join(parts)
 
 
+def _explain_heard(heard: HeardReport) -> list[str]:
+    parts = []
+    if not heard.x_vector_ok:
+        parts.append(f"x-vector of cosine {_short(heard.x_vector_cosine, '.7f')}")
+    if not heard.codes_ok:
+        parts.append(
+            f"{heard.equal} of {heard.total} reference codes equal, "
+            f"{heard.frames} frames, upstream {heard.oracle_frames}"
+        )
+    if heard.first is not None:
+        frame, codebook, ours, oracle = heard.first
+        parts.append(f"first at reference frame {frame}, codebook {codebook}: package {ours}, upstream {oracle}")
+    return parts
+
+
 def _explain_token(first: TokenMismatch) -> str:
     place = f"first at frame {first.frame}, codebook {first.codebook}: "
     ours = "nothing" if first.ours is None else first.ours
@@ -148,12 +194,18 @@ def _explain_token(first: TokenMismatch) -> str:
 def _summary_line(reports: Sequence[CaseReport]) -> str:
     total = summary(reports)
     prompt, snr, lsb = (total[f"worst_{name}"] for name in ("prompt_relative", "snr_db", "pcm16_lsb"))
-    return (
+    line = (
         f"{total['equal_cases']} of {total['cases']} cases equal, "
         f"{total['equal_tokens']} of {total['tokens']} tokens, {total['ended_by_eos']} ended by EOS; "
         f"worst prompt error {_short(prompt, '.1e')}, "
         f"worst SNR {snr if isinstance(snr, str) else _short(snr, '.1f')} dB, "
         f"worst PCM16 difference {'—' if lsb is None else lsb} LSB"
+    )
+    if "reference_codes" not in total:
+        return line
+    return (
+        f"{line}; {total['equal_reference_codes']} of {total['reference_codes']} reference codes, "
+        f"worst x-vector cosine {_short(total['worst_x_vector_cosine'], '.8f')}"
     )
 
 
@@ -161,12 +213,14 @@ def _case(report: CaseReport) -> dict[str, Any]:
     case, prompt, wave, first = report.case, report.prompt, report.wave, report.tokens.first
     return {
         "text": case.text,
+        "mode": case.mode,
         "speaker": case.speaker,
         "language": case.language,
         "layout": case.layout,
         "max_frames": case.max_frames,
         "verdict": report.verdict,
         "failures": list(report.failures),
+        "reference": None if report.heard is None else _reference(report.case, report.heard),
         "prompt": {
             "rows": prompt.rows,
             "oracle_rows": prompt.oracle_rows,
@@ -192,6 +246,22 @@ def _case(report: CaseReport) -> dict[str, Any]:
             "snr_db": _number(wave.snr_db),
             "pcm16_lsb": wave.pcm16_lsb,
         },
+    }
+
+
+def _reference(case: Case, heard: HeardReport) -> dict[str, Any]:
+    clip = case.reference
+    keys = ("frame", "codebook", "ours", "oracle")
+    first = None if heard.first is None else dict(zip(keys, heard.first, strict=True))
+    return {
+        "name": None if clip is None else clip.name,
+        "seconds": None if clip is None else clip.seconds,
+        "rate": None if clip is None else clip.rate,
+        "transcript": None if clip is None else clip.transcript,
+        "x_vector_cosine": heard.x_vector_cosine,
+        "frames": heard.frames,
+        "oracle_frames": heard.oracle_frames,
+        "codes": {"equal": heard.equal, "total": heard.total, "first_mismatch": first},
     }
 
 

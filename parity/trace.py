@@ -1,6 +1,6 @@
 """What one run did, in the same form for the package and for upstream."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,19 @@ def tokens(values: Any) -> TokenArray:
 
 
 @dataclass(frozen=True, eq=False)
+class Heard:
+    """What the encoders made of a reference.
+
+    Attributes:
+        x_vector: (H,).
+        codes: (T, 16) int64; None where the voice is cloned by x-vector alone.
+    """
+
+    x_vector: FloatArray
+    codes: TokenArray | None
+
+
+@dataclass(frozen=True, eq=False)
 class Trace:
     """One greedy run.
 
@@ -33,7 +46,9 @@ class Trace:
             frame limit dropped.
         codes: (T, 16) the frames.
         stop: "eos" or "limit".
-        samples: (T · 1920,) the wave, 24 kHz, within ±1.
+        samples: (T · 1920,) the wave, 24 kHz, within ±1; one sample more where an in-context run is cut early
+            (qwen3_tts_model.py:628).
+        heard: what became of the reference; None without one.
 
     Raises:
         ParityError: the run broke its contract: T frames come from exactly T + 1 selections, whose first T are
@@ -46,6 +61,7 @@ class Trace:
     codes: TokenArray
     stop: str
     samples: FloatArray
+    heard: Heard | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         if self.codes.ndim != 2 or self.codes.shape[1] != CODEBOOKS:

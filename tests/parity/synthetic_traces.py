@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 
 from qwen3_tts_ncnn.parity.cases import Case
-from qwen3_tts_ncnn.parity.trace import CODEBOOKS, OracleTrace, Trace
+from qwen3_tts_ncnn.parity.clips import ReferenceClip
+from qwen3_tts_ncnn.parity.trace import CODEBOOKS, Heard, OracleTrace, Trace
 
 EOS = 2150
 CASE = Case("Hi.", "serena")
+CLIP = ReferenceClip("me.wav", np.zeros(36_000, dtype=np.float32), 24_000, "Hello.")
+CLONING = Case("Hi.", reference=CLIP)
 
 
 def oracle_trace(frames: int = 4, *, margin: float = 0.5) -> OracleTrace:
@@ -30,9 +33,23 @@ def oracle_trace(frames: int = 4, *, margin: float = 0.5) -> OracleTrace:
     )
 
 
+def heard(frames: int | None = 2) -> Heard:
+    """An x-vector of eight ones, and codes of which that of `codebook` in `frame` is 50 · frame + codebook."""
+    codes = None if frames is None else 50 * np.arange(frames)[:, None] + np.arange(CODEBOOKS)
+    return Heard(np.ones(8, dtype=np.float32), codes)
+
+
 def package_trace(oracle: OracleTrace, **changes: Any) -> Trace:
     """The package's run: the oracle's but for `changes`."""
-    same = Trace(oracle.prompt, oracle.trailing, oracle.selections, oracle.codes, oracle.stop, oracle.samples)
+    same = Trace(
+        oracle.prompt,
+        oracle.trailing,
+        oracle.selections,
+        oracle.codes,
+        oracle.stop,
+        oracle.samples,
+        heard=oracle.heard,
+    )
     return replace(same, **changes)
 
 

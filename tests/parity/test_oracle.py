@@ -57,6 +57,7 @@ def unwatched(oracle: Oracle, case: Case) -> tuple[np.ndarray[Any, Any], np.ndar
     return codes[0].numpy(), waves[0]
 
 
+@pytest.mark.usefixtures("one_torch_thread")
 def test_upstream_does_the_same_when_nobody_looks(oracle: Oracle, run: tuple[Case, OracleTrace]) -> None:
     case, trace = run
     codes, samples = unwatched(oracle, case)

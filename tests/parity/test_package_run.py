@@ -1,5 +1,6 @@
 """The package's side is asked for a greedy run with the case's options, and held to N + 1 selections."""
 
+import warnings
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,8 @@ import pytest
 from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.errors import ParityError
 from qwen3_tts_ncnn.parity.package_run import trace_package
-from tests.parity.synthetic_traces import oracle_trace
+from qwen3_tts_ncnn.runtime import ReferenceWarning, Voice
+from tests.parity.synthetic_traces import CLIP, heard, oracle_trace
 
 
 class FakeTTS:
@@ -27,6 +29,12 @@ class FakeTTS:
         self.asked.append((text, options))
         return SimpleNamespace(rows=self.rows, trailing=self.rows[:2])
 
+    def clone(self, source: tuple[Any, int], *, transcript: str | None) -> Voice:
+        warnings.warn("is only 0.90 s long", ReferenceWarning, stacklevel=1)
+        self.asked.append(("clone", {"source": source, "transcript": transcript}))
+        codes = None if transcript is None else heard().codes.astype(np.int32)
+        return Voice(heard().x_vector, codes, transcript)
+
     def speak(self, text: str, **options: Any) -> SimpleNamespace:
         self.asked.append((text, options))
         return self.speech
@@ -35,10 +43,32 @@ class FakeTTS:
 def test_the_case_s_options_reach_the_package() -> None:
     tts: Any = FakeTTS()
     trace = trace_package(tts, Case("Hi.", "eric", "chinese", True, 7))
-    voice = {"speaker": "eric", "language": "chinese", "streaming_text": True}
-    assert tts.asked == [("Hi.", voice), ("Hi.", {**voice, "greedy": True, "max_frames": 7})]
+    how = {"speaker": "eric", "voice": None, "language": "chinese", "streaming_text": True}
+    assert tts.asked == [("Hi.", how), ("Hi.", {**how, "greedy": True, "max_frames": 7})]
+    assert trace.heard is None
     assert (trace.frames, len(trace.prompt), len(trace.trailing)) == (3, 6, 2)
     assert trace.selections.tolist() == [0, 100, 200, 2150]
+
+
+def test_the_case_s_reference_is_cloned_once_and_spoken_with_without_a_warning(
+    recwarn: pytest.WarningsRecorder,
+) -> None:
+    tts: Any = FakeTTS()
+    trace = trace_package(tts, Case("Hi.", language="chinese", reference=CLIP))
+    (_, cloned), (_, prompted), (_, spoken) = tts.asked
+    assert cloned == {"source": (CLIP.samples, 24_000), "transcript": "Hello."}
+    assert prompted["voice"] is spoken["voice"]
+    assert (prompted["speaker"], prompted["voice"].transcript) == (None, "Hello.")
+    assert np.array_equal(trace.heard.codes, heard().codes)
+    assert np.array_equal(trace.heard.x_vector, heard().x_vector)
+    assert list(recwarn) == []
+
+
+def test_a_reference_without_a_transcript_has_no_codes() -> None:
+    tts: Any = FakeTTS()
+    trace = trace_package(tts, Case("Hi.", reference=CLIP.without_transcript()))
+    assert tts.asked[0][1]["transcript"] is None
+    assert trace.heard.codes is None
 
 
 def test_a_package_that_hides_its_last_selection_is_refused() -> None:

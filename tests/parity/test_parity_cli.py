@@ -6,12 +6,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+import soundfile
 from click.testing import CliRunner, Result
 
 from qwen3_tts_ncnn.parity import cli
 from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.compare import compare
+from qwen3_tts_ncnn.runtime.errors import AudioError
 from tests.parity.synthetic_traces import CASE, oracle_trace, package_trace, with_token
 
 EQUAL = compare(CASE, package_trace(oracle_trace()), oracle_trace())
@@ -51,10 +54,35 @@ def test_a_text_becomes_the_only_case(monkeypatch: pytest.MonkeyPatch) -> None:
     assert asked[2] == Case("Hi.", "eric", "chinese", True, 9)
 
 
+@pytest.mark.parametrize("transcript", [None, "Hello."])
+def test_a_text_with_a_reference_becomes_the_only_case(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, transcript: str | None
+) -> None:
+    path = tmp_path / "me.wav"
+    soundfile.write(path, np.full(24_000, 0.5, dtype=np.float32), 16_000)
+    options = ("--text", "Hi.", "--reference", str(path), *(("--transcript", transcript) if transcript else ()))
+    _, asked = run(monkeypatch, [EQUAL], *options)
+    case = asked[2]
+    assert (case.speaker, case.language, case.streaming_text) == (None, "auto", None)
+    assert (case.reference.name, case.reference.seconds, case.reference.transcript) == ("me.wav", 1.5, transcript)
+    assert case.mode == ("in context" if transcript else "x-vector")
+
+
+def test_a_reference_that_cannot_be_read_stops_before_anything_is_loaded(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    result, asked = run(monkeypatch, [EQUAL], "--text", "Hi.", "--reference", str(tmp_path / "nowhere.wav"))
+    assert asked == []
+    assert isinstance(result.exception, AudioError)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--text", "Hi."), "--text needs --speaker."),
+        (("--text", "Hi."), "--text needs --speaker (CustomVoice) or --reference (Base)"),
+        (("--text", "Hi.", "--speaker", "eric", "--reference", "me.wav"), "one of them"),
+        (("--text", "Hi.", "--speaker", "eric", "--transcript", "Hello."), "--transcript needs --reference"),
+        (("--reference", "me.wav"), "go with --text"),
         (("--speaker", "eric"), "go with --text"),
         (("--whole-text",), "go with --text"),
         (("--text", "Hi.", "--speaker", "eric", "--cases", "2"), "--cases goes with the suite"),

@@ -21,11 +21,13 @@ class Impostor:
         self.oracle = oracle
         self.slip = slip
 
-    def prompt(self, text: str, *, speaker: str, language: str, streaming_text: bool | None) -> SimpleNamespace:
+    def prompt(
+        self, text: str, *, speaker: str, voice: None, language: str, streaming_text: bool | None
+    ) -> SimpleNamespace:
         trace = self.oracle.speak(Case(text, speaker, language, streaming_text, 1))
         return SimpleNamespace(rows=trace.prompt, trailing=trace.trailing)
 
-    def speak(self, text: str, *, greedy: bool, max_frames: int, **options: Any) -> SimpleNamespace:
+    def speak(self, text: str, *, voice: None, greedy: bool, max_frames: int, **options: Any) -> SimpleNamespace:
         assert greedy
         trace = self.oracle.speak(Case(text, max_frames=max_frames, **options))
         codes = trace.codes.copy()

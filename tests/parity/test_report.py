@@ -2,15 +2,18 @@
 
 import io
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pytest
 from rich.console import Console
 
 from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.compare import CaseReport, compare
 from qwen3_tts_ncnn.parity.report import print_table, to_json
-from tests.parity.synthetic_traces import CASE, oracle_trace, package_trace, with_token
+from qwen3_tts_ncnn.parity.trace import Heard
+from tests.parity.synthetic_traces import CASE, CLONING, heard, oracle_trace, package_trace, with_token
 
 
 def reports() -> list[CaseReport]:
@@ -57,7 +60,7 @@ def test_the_summary_counts_cases_and_tokens() -> None:
 def test_the_table_has_a_row_for_each_case_with_the_text_as_it_is() -> None:
     rows = printed(reports()).splitlines()
     assert [row.split()[:3] for row in rows[1:4]] == [["1", "4", "65/65"], ["2", "4", "64/65"], ["3", "4", "64/65"]]
-    assert "eric     chinese   streaming  different  [bold]你好[/bold]" in rows[2]
+    assert "speaker  eric    chinese   streaming  different  [bold]你好[/bold]" in rows[2]
 
 
 def test_json_of_identical_waves_is_valid_and_says_inf() -> None:
@@ -89,6 +92,60 @@ def test_json_names_the_first_mismatch() -> None:
         },
     }
     assert [case["verdict"] for case in document["cases"]] == ["equal", "different", "near tie"]
+
+
+def cloned() -> list[CaseReport]:
+    """An equal case in context, and one whose reference was heard otherwise."""
+    oracle = replace(oracle_trace(4), heard=heard(2))
+    codes = heard(2).codes.copy()
+    codes[1, 9] = 7
+    other = Heard(-heard(2).x_vector, codes)
+    return [
+        compare(CLONING, package_trace(oracle), oracle),
+        compare(CLONING, package_trace(oracle, heard=other), oracle),
+    ]
+
+
+def test_the_table_tells_mode_and_reference_of_cloned_voices() -> None:
+    rows = printed(cloned()).splitlines()
+    assert "x-vector  ref. codes" in rows[0]
+    assert "1−0e+00       32/32" in rows[1]
+    assert "in context  me.wav  auto" in rows[1]
+    assert "x-vector" not in printed(reports())
+
+
+def test_a_reference_heard_otherwise_is_explained() -> None:
+    text = printed(cloned())
+    assert (
+        "case 2: different: x-vector of cosine -1.0000000; 31 of 32 reference codes equal, 2 frames, upstream 2; "
+        "first at reference frame 1, codebook 9: package 7, upstream 59" in text
+    )
+    assert "63 of 64 reference codes, worst x-vector cosine -1.00000000" in text
+
+
+def test_json_has_the_mode_and_what_was_heard_of_the_reference() -> None:
+    document = strict(to_json(cloned()))
+    assert [case["mode"] for case in document["cases"]] == ["in context"] * 2
+    first, second = (case["reference"] for case in document["cases"])
+    assert first.pop("x_vector_cosine") == pytest.approx(1, abs=1e-12)
+    assert first == {
+        "name": "me.wav",
+        "seconds": 1.5,
+        "rate": 24_000,
+        "transcript": "Hello.",
+        "frames": 2,
+        "oracle_frames": 2,
+        "codes": {"equal": 32, "total": 32, "first_mismatch": None},
+    }
+    assert second["codes"]["first_mismatch"] == {"frame": 1, "codebook": 9, "ours": 7, "oracle": 59}
+    assert document["summary"]["worst_x_vector_cosine"] == pytest.approx(-1, abs=1e-12)
+    assert (document["summary"]["reference_codes"], document["summary"]["equal_reference_codes"]) == (64, 63)
+
+
+def test_json_of_a_speaker_has_no_reference() -> None:
+    document = strict(to_json(reports()))
+    assert {(case["mode"], case["reference"]) for case in document["cases"]} == {("speaker", None)}
+    assert "reference_codes" not in document["summary"]
 
 
 def test_json_stays_valid_with_nan_on_the_package_s_side() -> None:
