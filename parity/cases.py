@@ -1,9 +1,10 @@
-"""What is compared: a text, spoken by somebody in a language, in one of the two text layouts."""
+"""What is compared: a text, spoken by somebody in a language, in one of the two text layouts, greedily or sampled."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from qwen3_tts_ncnn.parity.clips import ReferenceClip
+from qwen3_tts_ncnn.parity.settings import SamplingSettings
 
 MAX_FRAMES = 96
 """Default limit of a run: 7.7 s of speech."""
@@ -11,7 +12,9 @@ MAX_FRAMES = 96
 
 @dataclass(frozen=True)
 class Case:
-    """One run to compare. Who speaks is either a speaker (CustomVoice) or a reference to clone (Base).
+    """One run to compare.
+
+    Who speaks is a speaker (CustomVoice), a reference to clone (Base), or whom an instruction describes (VoiceDesign).
 
     Attributes:
         text: what is said.
@@ -20,6 +23,9 @@ class Case:
         streaming_text: text rows trail the prompt (True), stand in it (False), or as the checkpoint's type does (None).
         max_frames: where the run is cut if EOS has not come (80 ms each).
         reference: whom to clone: in context where it has a transcript, by x-vector alone where it has none.
+        instruct: how to speak, where there is a speaker; else who speaks.
+        seed: what both sides draw from; None is greedy.
+        settings: what shapes the draws.
     """
 
     text: str
@@ -28,6 +34,14 @@ class Case:
     streaming_text: bool | None = None
     max_frames: int = MAX_FRAMES
     reference: ReferenceClip | None = None
+    instruct: str | None = None
+    seed: int | None = None
+    settings: SamplingSettings = field(default_factory=SamplingSettings)
+
+    @property
+    def greedy(self) -> bool:
+        """Whether either side takes the likeliest token at every step."""
+        return self.seed is None
 
     @property
     def layout(self) -> str:
@@ -36,15 +50,19 @@ class Case:
 
     @property
     def mode(self) -> str:
-        """Where the voice comes from: "speaker", "x-vector" or "in context"."""
-        if self.reference is None:
-            return "speaker"
-        return "x-vector" if self.reference.transcript is None else "in context"
+        """Where the voice comes from: "speaker", "speaker + instruction", "design", "x-vector" or "in context"."""
+        if self.reference is not None:
+            return "x-vector" if self.reference.transcript is None else "in context"
+        if self.speaker is None:
+            return "design"
+        return "speaker" if self.instruct is None else "speaker + instruction"
 
     @property
     def who(self) -> str:
-        """Who speaks: the speaker's or the reference's name."""
-        return self.reference.name if self.reference else self.speaker or ""
+        """Who speaks: the speaker's or the reference's name, or the description of the designed voice."""
+        if self.reference is not None:
+            return self.reference.name
+        return self.speaker or self.instruct or ""
 
 
 TEXTS = (
@@ -54,6 +72,20 @@ TEXTS = (
     ("", "3.14, 2024-05-06 (£9.99)… #7 — 50%?!"),
 )
 """Language and text; "" takes a language that no other text of the suite uses."""
+
+INSTRUCTIONS = (
+    "Speak slowly, in a sad voice.",
+    "请用着急的语气说。",
+    "Whisper; then, by “and”, get LOUDER — 3 times!",
+)
+"""How to speak."""
+
+DESIGNS = (
+    "A calm old man with a deep, warm voice.",
+    "一位中年女老师，声音温和，语速不快，吐字清楚。",
+    "Female, 25–30; 语速偏快，very bright, a bit out of breath…",
+)
+"""Who speaks."""
 
 
 def default_cases(
@@ -69,11 +101,53 @@ def default_cases(
         languages: names that may be asked for.
         max_frames: limit of each run, in frames.
     """
-    other = next(iter(_unnamed(languages)), "auto")
     return tuple(
-        Case(text, speaker, _known(language or other, languages), streaming_text, max_frames)
+        Case(text, speaker, _known(language or _other(languages), languages), streaming_text, max_frames)
         for streaming_text in (False, True)
         for speaker in _three_speakers(speakers)
+        for language, text in TEXTS
+    )
+
+
+def instruction_cases(
+    speakers: Mapping[str, str | None], languages: Collection[str], max_frames: int = MAX_FRAMES
+) -> tuple[Case, ...]:
+    """What a CustomVoice checkpoint that takes instructions adds: 2 text layouts × 4 texts.
+
+    The speakers of the suite take turns, and so do the instructions, so that every text meets two pairs of them.
+    """
+    who = _three_speakers(speakers)
+    return tuple(
+        Case(
+            text,
+            who[number % len(who)],
+            _known(language or _other(languages), languages),
+            streaming_text,
+            max_frames,
+            instruct=INSTRUCTIONS[(number + streaming_text) % len(INSTRUCTIONS)],
+        )
+        for streaming_text in (False, True)
+        for number, (language, text) in enumerate(TEXTS, start=streaming_text)
+    )
+
+
+def design_cases(languages: Collection[str], max_frames: int = MAX_FRAMES) -> tuple[Case, ...]:
+    """The suite of a VoiceDesign checkpoint: 2 text layouts × 3 described voices × 4 texts.
+
+    Args:
+        languages: names that may be asked for.
+        max_frames: limit of each run, in frames.
+    """
+    return tuple(
+        Case(
+            text,
+            language=_known(language or _other(languages), languages),
+            streaming_text=streaming_text,
+            max_frames=max_frames,
+            instruct=design,
+        )
+        for streaming_text in (False, True)
+        for design in DESIGNS
         for language, text in TEXTS
     )
 
@@ -110,6 +184,10 @@ def cloning_cases(
 def _unnamed(languages: Collection[str]) -> list[str]:
     """The languages that no text of the suite names, sorted."""
     return sorted(set(languages) - {language for language, _ in TEXTS} - {"auto"})
+
+
+def _other(languages: Collection[str]) -> str:
+    return next(iter(_unnamed(languages)), "auto")
 
 
 def _known(language: str, languages: Collection[str]) -> str:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from qwen3_tts_ncnn.parity.cases import MAX_FRAMES, Case, cloning_cases, default_cases
+from qwen3_tts_ncnn.parity.cases import (
+    MAX_FRAMES,
+    Case,
+    cloning_cases,
+    default_cases,
+    design_cases,
+    instruction_cases,
+)
 from qwen3_tts_ncnn.parity.clips import read_clip, synthetic_references
+from qwen3_tts_ncnn.parity.settings import SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -23,10 +32,11 @@ PLAIN_WIDTH = 160
 @click.command(short_help="Compare a package with PyTorch, token by token.")
 @click.argument("package", type=click.Path(path_type=Path))
 @click.argument("checkpoint", type=click.Path(path_type=Path))
-@click.option("--text", help="Compare this text only, instead of the suite of 24 cases, or 36 of a Base package.")
-@click.option("--speaker", help="Who speaks --text.")
+@click.option("--text", help="Compare this text only, instead of the suite of the checkpoint's type, 24 to 36 cases.")
+@click.option("--speaker", help="Who speaks --text, on CustomVoice.")
 @click.option("--reference", type=click.Path(path_type=Path), help="Recording of who speaks --text, on Base.")
 @click.option("--transcript", help="What --reference says, to clone in context; by x-vector alone if not given.")
+@click.option("--instruct", help="How to speak --text, with --speaker (1.7B); who speaks it, on VoiceDesign.")
 @click.option("--language", help="Language of --text; auto if not given.")
 @click.option(
     "--streaming-text/--whole-text",
@@ -40,6 +50,13 @@ PLAIN_WIDTH = 160
     show_default=True,
     help="Cut a run after this many frames of 80 ms.",
 )
+@click.option(
+    "--seed",
+    "seeds",
+    type=click.IntRange(*SEEDS),
+    multiple=True,
+    help="Sample every case with this seed, as torch does; give it again for more seeds. Greedy if not given.",
+)
 @click.option("--cases", type=click.IntRange(min=1), help="Only the first N cases of the suite.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads of either side; physical cores if not given.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON instead of a table.")
@@ -52,16 +69,19 @@ def parity(
     speaker: str | None,
     reference: Path | None,
     transcript: str | None,
+    instruct: str | None,
     language: str | None,
     streaming_text: bool | None,
     max_frames: int,
+    seeds: tuple[int, ...],
     cases: int | None,
     threads: int | None,
     as_json: bool,
 ) -> None:
     """Compare PACKAGE with upstream's PyTorch model on CHECKPOINT, token by token.
 
-    Both speak greedily in fp32 on the CPU. Exit status: 0 all equal, 1 any difference, 2 the comparison cannot be made.
+    Both speak in fp32 on the CPU, greedily or, with a seed, drawing the same. Exit status: 0 all equal, 1 any
+    difference, 2 the comparison cannot be made.
 
     \b
     Example:
@@ -71,17 +91,30 @@ def parity(
         raise click.UsageError("--transcript needs --reference.")
     single = None
     if text is not None:
-        if (speaker is None) == (reference is None):
-            raise click.UsageError("--text needs --speaker (CustomVoice) or --reference (Base), one of them.")
+        _check_voice(speaker, reference, instruct)
         if cases is not None:
             raise click.UsageError("--cases goes with the suite, not with --text.")
         clip = None if reference is None else read_clip(reference, transcript)
-        single = Case(text, speaker, language or "auto", streaming_text, max_frames, clip)
-    elif (speaker, reference, language, streaming_text) != (None, None, None, None):
-        raise click.UsageError("--speaker, --reference, --language, --streaming-text and --whole-text go with --text.")
-    reports = _compare_all(package, checkpoint, single, cases, max_frames, threads)
+        single = Case(text, speaker, language or "auto", streaming_text, max_frames, clip, instruct)
+    elif (speaker, reference, instruct, language, streaming_text) != (None,) * 5:
+        raise click.UsageError(
+            "--speaker, --reference, --instruct, --language, --streaming-text and --whole-text go with --text."
+        )
+    reports = _compare_all(package, checkpoint, single, cases, max_frames, seeds, threads)
     _print(reports, as_json)
     context.exit(0 if all(report.ok for report in reports) else 1)
+
+
+def _check_voice(speaker: str | None, reference: Path | None, instruct: str | None) -> None:
+    """Raise `click.UsageError` unless the options name one voice for --text."""
+    if speaker is not None and reference is not None:
+        raise click.UsageError("--speaker (CustomVoice) and --reference (Base) exclude each other.")
+    if reference is not None and instruct is not None:
+        raise click.UsageError("--instruct goes with --speaker (CustomVoice) or alone (VoiceDesign).")
+    if (speaker, reference, instruct) == (None, None, None):
+        raise click.UsageError(
+            "--text needs --speaker (CustomVoice), --reference (Base) or --instruct (VoiceDesign), to say who speaks."
+        )
 
 
 def _compare_all(
@@ -90,9 +123,13 @@ def _compare_all(
     single: Case | None,
     limit: int | None,
     max_frames: int,
+    seeds: tuple[int, ...],
     threads: int | None,
 ) -> list[CaseReport]:
-    """Load both sides and run `single`, or the first `limit` cases of the suite; progress goes to stderr."""
+    """Load both sides and run `single`, or the first `limit` cases of the suite, greedily or with each of the seeds.
+
+    Progress goes to stderr.
+    """
     from rich.console import Console
     from rich.progress import Progress
 
@@ -107,7 +144,8 @@ def _compare_all(
 
         oracle = Oracle.load(checkpoint, threads=threads)
         tts = TTS.load(package, threads=threads, pretokenizer=oracle.pretokenizer)
-        chosen = (single,) if single else _suite(oracle, max_frames)[:limit]
+        cases = (single,) if single else _suite(oracle, max_frames)[:limit]
+        chosen = [replace(case, seed=seed) for case in cases for seed in seeds or (None,)]
         reports = []
         progress.update(task, total=len(chosen))
         for number, case in enumerate(chosen, 1):
@@ -118,9 +156,15 @@ def _compare_all(
 
 
 def _suite(oracle: Oracle, max_frames: int) -> tuple[Case, ...]:
+    """What fits the checkpoint's type."""
     if oracle.kind == "base":
         return cloning_cases(synthetic_references(), oracle.languages, max_frames)
-    return default_cases(oracle.speakers, oracle.languages, max_frames)
+    if oracle.kind == "voice_design":
+        return design_cases(oracle.languages, max_frames)
+    named = default_cases(oracle.speakers, oracle.languages, max_frames)
+    if not oracle.takes_instructions:
+        return named
+    return named + instruction_cases(oracle.speakers, oracle.languages, max_frames)
 
 
 def _print(reports: Sequence[CaseReport], as_json: bool) -> None:

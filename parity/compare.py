@@ -59,6 +59,7 @@ class TokenMismatch:
         oracle: upstream's token, None where it had stopped.
         runner_up: upstream's second choice.
         margin: upstream's top-1 minus top-2 logit.
+        greedy: whether upstream took its first choice, or drew.
     """
 
     frame: int
@@ -67,11 +68,12 @@ class TokenMismatch:
     oracle: int | None
     runner_up: int | None
     margin: float | None
+    greedy: bool
 
     @property
     def near_tie(self) -> bool:
-        """The package took upstream's second choice, and upstream hardly preferred its first."""
-        if self.ours is None or self.margin is None:
+        """The package took upstream's second choice, and upstream hardly preferred its first; never where it drew."""
+        if not self.greedy or self.ours is None or self.margin is None:
             return False
         return self.ours == self.runner_up and self.margin < NEAR_TIE
 
@@ -173,7 +175,7 @@ def compare(case: Case, ours: Trace, oracle: OracleTrace) -> CaseReport:
         case=case,
         heard=compare_heard(ours.heard, oracle.heard),
         prompt=_compare_prompts(ours, oracle),
-        tokens=_compare_tokens(ours, oracle),
+        tokens=_compare_tokens(ours, oracle, case.greedy),
         stop=StopReport(ours.frames, oracle.frames, ours.stop, oracle.stop),
         wave=_compare_waves(ours.samples, oracle.samples),
     )
@@ -208,7 +210,7 @@ def _compare_prompts(ours: Trace, oracle: OracleTrace) -> PromptReport:
     return PromptReport(*rows, max_abs, max_abs / scale if scale else max_abs)
 
 
-def _compare_tokens(ours: Trace, oracle: OracleTrace) -> TokenReport:
+def _compare_tokens(ours: Trace, oracle: OracleTrace, greedy: bool) -> TokenReport:
     rows = max(ours.frames, oracle.frames) + 1
     mine, theirs = _padded(ours.grid(), rows), _padded(oracle.grid(), rows)
     made = (mine != ABSENT) | (theirs != ABSENT)
@@ -225,6 +227,7 @@ def _compare_tokens(ours: Trace, oracle: OracleTrace) -> TokenReport:
         oracle=_token(theirs[frame, codebook]),
         runner_up=_token(oracle.runners_up[frame, codebook]) if chose else None,
         margin=float(oracle.margins[frame, codebook]) if chose else None,
+        greedy=greedy,
     )
     return TokenReport(total - wrong, total, first)
 

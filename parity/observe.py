@@ -14,9 +14,10 @@ Function = Callable[..., Any]
 
 
 class Observation:
-    """What upstream did inside one `with observed(model) as observation`."""
+    """What upstream did inside one `with observed(model, greedy) as observation`."""
 
-    def __init__(self) -> None:
+    def __init__(self, greedy: bool) -> None:
+        self._greedy = greedy
         self.prompt: FloatArray | None = None
         self.trailing: FloatArray | None = None
         self.selections: TokenArray | None = None
@@ -35,7 +36,7 @@ class Observation:
             # Keeping the processed scores only adds them to the result: no choice depends on it.
             result = original(*args, **kwargs, output_scores=True)
             self.selections = tokens(result.sequences[0])
-            self.talker_choices = choices(result.scores, self.selections, "codebook 0")
+            self.talker_choices = choices(result.scores, self.selections, "codebook 0", self._greedy)
             return result
 
         return generate
@@ -47,7 +48,7 @@ class Observation:
             result = original(*args, **kwargs, output_scores=True)
             codes = tokens(result.sequences[0])
             self.predictor_codes.append(codes)
-            self.predictor_choices.append(choices(result.scores, codes, "the predictor's codebooks"))
+            self.predictor_choices.append(choices(result.scores, codes, "the predictor's codebooks", self._greedy))
             return result
 
         return generate
@@ -106,9 +107,12 @@ class Observation:
 
 
 @contextlib.contextmanager
-def observed(model: Any) -> Iterator[Observation]:
-    """Watch upstream's `Qwen3TTSForConditionalGeneration`; everything is put back on leaving."""
-    observation = Observation()
+def observed(model: Any, greedy: bool) -> Iterator[Observation]:
+    """Watch upstream's `Qwen3TTSForConditionalGeneration`; everything is put back on leaving.
+
+    `greedy` says what to hold its choices to.
+    """
+    observation = Observation(greedy)
     talker = model.talker
     with contextlib.ExitStack() as stack:
         stack.enter_context(_wrapped(model, "generate", observation.model_generate))
@@ -132,32 +136,40 @@ def _wrapped(owner: Any, name: str, wrap: Callable[[Function], Function]) -> Ite
             setattr(owner, name, shadow)
 
 
-def choices(scores: tuple[torch.Tensor, ...], chosen: TokenArray, what: str) -> list[tuple[float, int]]:
-    """(margin, runner-up) of each selection.
+def choices(scores: tuple[torch.Tensor, ...], chosen: TokenArray, what: str, greedy: bool) -> list[tuple[float, int]]:
+    """(margin, runner-up) of each selection: of the two best scores, whichever token was drawn.
 
     Args:
         scores: one (1, vocabulary) a selection, after the logits processors.
         chosen: (selections,) the tokens taken.
         what: named in the error.
+        greedy: each token must be the best of its scores; else it need only be possible.
 
     Raises:
-        ParityError: a token taken is not the best of its scores: the run was not greedy, or the scores are others'.
+        ParityError: a token taken is not: the run was not of that kind, or the scores are others'.
     """
     if len(scores) != len(chosen):
         raise ParityError(f"upstream's run: {len(scores)} rows of scores for {len(chosen)} selections of {what}")
     result = []
     for step, (row, token) in enumerate(zip(scores, chosen, strict=True)):
         best, runner_up, margin = top_two(row[0])
-        if best != token:
+        if greedy and best != token:
             raise ParityError(f"upstream's run: selection {step} of {what} is {token}, its scores say {best}")
+        if row[0, token] == -torch.inf:
+            raise ParityError(f"upstream's run: selection {step} of {what} is {token}, which its scores rule out")
         result.append((margin, runner_up))
     return result
 
 
 def top_two(scores: torch.Tensor) -> tuple[int, int, float]:
-    """(best, runner-up, their distance) of scores (vocabulary,). Ties go to the lowest index, as in arg max."""
+    """(best, runner-up, their distance) of scores (vocabulary,). Ties go to the lowest index, as in arg max.
+
+    Where one token alone is possible, as with a top-k of 1, the runner-up is `ABSENT`, infinitely far away.
+    """
     best = int(scores.argmax())
     rest = scores.clone()
     rest[best] = -torch.inf
     runner_up = int(rest.argmax())
+    if rest[runner_up] == -torch.inf:
+        return best, ABSENT, float("inf")
     return best, runner_up, float(scores[best].double() - scores[runner_up].double())

@@ -1,10 +1,10 @@
-"""Upstream's PyTorch model as the oracle: fp32, CPU, greedy, its own code path, unmodified."""
+"""Upstream's PyTorch model as the oracle: fp32, CPU, its own code path, unmodified."""
 
 import contextlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 import torch
@@ -14,11 +14,12 @@ from qwen3_tts_ncnn.parity.clips import ReferenceClip
 from qwen3_tts_ncnn.parity.errors import ParityError
 from qwen3_tts_ncnn.parity.observe import observed
 from qwen3_tts_ncnn.parity.quiet import quiet
+from qwen3_tts_ncnn.parity.settings import SEEDS
 from qwen3_tts_ncnn.parity.trace import FloatArray, Heard, OracleTrace, TokenArray, tokens
 from qwen3_tts_ncnn.parity.upstream_stubs import import_upstream
 from qwen3_tts_ncnn.runtime.tokenizer import DIRECTORY_REGEX, Pretokenizer
 
-KINDS = ("base", "custom_voice")
+KINDS = ("base", "custom_voice", "voice_design")
 """`tts_model_type` of the checkpoints that can be compared."""
 
 
@@ -32,7 +33,7 @@ class Oracle:
 
     @classmethod
     def load(cls, checkpoint: Path, threads: int | None = None) -> Self:
-        """Load a Base or CustomVoice checkpoint folder as upstream does, in fp32.
+        """Load a checkpoint folder as upstream does, in fp32.
 
         Args:
             checkpoint: folder in the official layout.
@@ -52,13 +53,19 @@ class Oracle:
             raise ParityError(f"upstream cannot load {checkpoint}: {reason}") from error
         kind = upstream.model.tts_model_type
         if kind not in KINDS:
-            raise ParityError(f"{checkpoint} is a {kind} checkpoint; parity compares {' and '.join(KINDS)} ones")
+            raise ParityError(f"{checkpoint} is a {kind} checkpoint; parity compares {', '.join(KINDS)} ones")
         return cls(upstream, threads)
 
     @property
     def kind(self) -> str:
         """The checkpoint's type, one of `KINDS`."""
         return str(self._upstream.model.tts_model_type)
+
+    @property
+    def takes_instructions(self) -> bool:
+        """Whether an instruction changes anything: upstream drops a CustomVoice 0.6B's (qwen3_tts_model.py:799)."""
+        size = self._upstream.model.tts_model_size
+        return self.kind == "voice_design" or (self.kind == "custom_voice" and size not in "0b6")
 
     @property
     def speakers(self) -> dict[str, str | None]:
@@ -82,32 +89,34 @@ class Oracle:
         return "directory" if first.get("pattern", {}).get("Regex") == DIRECTORY_REGEX else "hub"
 
     def speak(self, case: Case) -> OracleTrace:
-        """Run upstream's `generate_custom_voice` or `generate_voice_clone` greedily and tell what it did.
+        """Run upstream's `generate_…` of the checkpoint's type, and tell what it did.
 
         Raises:
-            ParityError: the checkpoint lacks the speaker or the language or takes no reference, or the run broke its
-                contract.
+            ParityError: the case does not fit the checkpoint, or the run broke its contract.
         """
         self._check(case)
-        options: dict[str, Any] = {
-            "language": case.language,
-            "do_sample": False,
-            "subtalker_dosample": False,
-            # The selection after the last frame counts as a new token too.
-            "max_new_tokens": case.max_frames + 1,
-        }
-        if case.streaming_text is not None:
-            options["non_streaming_mode"] = not case.streaming_text
-        heard = None
-        with quiet(), _torch_threads(self._threads), observed(self._upstream.model) as observation:
-            if case.reference is None:
-                waves, _ = self._upstream.generate_custom_voice(case.text, speaker=case.speaker, **options)
-            else:
-                prompt = self._clone(case.reference)
-                waves, _ = self._upstream.generate_voice_clone(case.text, voice_clone_prompt=prompt, **options)
-                heard = _heard(prompt)
+        voice, heard = self._voice(case)
+        model = self._upstream.model
+        with quiet(), _torch_threads(self._threads), observed(model, case.greedy) as observation, _seeded(case.seed):
+            waves, _ = self._generate(case.text, **voice, **_options(case))
         samples = np.asarray(waves[0], dtype=np.float32)
         return observation.trace(int(self._config.codec_eos_token_id), samples, heard)
+
+    @property
+    def _generate(self) -> Callable[..., Any]:
+        """Upstream's own function for the checkpoint's type."""
+        name = {"base": "voice_clone"}.get(self.kind, self.kind)
+        return cast("Callable[..., Any]", getattr(self._upstream, f"generate_{name}"))
+
+    def _voice(self, case: Case) -> tuple[dict[str, Any], Heard | None]:
+        """Who speaks, as upstream's function takes it, and what was heard of the reference if there is one."""
+        if case.reference is not None:
+            with quiet(), _torch_threads(self._threads):
+                prompt = self._clone(case.reference)
+            return {"voice_clone_prompt": prompt}, _heard(prompt)
+        if case.speaker is None:
+            return {"instruct": case.instruct}, None
+        return {"speaker": case.speaker, "instruct": case.instruct}, None
 
     def hear(self, reference: ReferenceClip) -> Heard:
         """What upstream's `create_voice_clone_prompt` makes of a reference."""
@@ -135,26 +144,63 @@ class Oracle:
         return np.asarray(waves[0], dtype=np.float32)
 
     def _check(self, case: Case) -> None:
-        if self.kind == "base":
-            if case.reference is None or case.speaker is not None:
-                raise ParityError("the checkpoint is a base one: it speaks with a reference, not as a speaker")
-        elif case.reference is not None or case.speaker is None:
-            raise ParityError("the checkpoint is a custom_voice one: it speaks as a speaker, not with a reference")
-        elif case.speaker.lower() not in self.speakers:
-            raise ParityError(f"speaker {case.speaker!r} is not in the checkpoint; it has {', '.join(self.speakers)}")
+        """Raise `ParityError` for a case that upstream would stumble over, or half ignore."""
+        self._check_mode(case)
         if case.language.lower() not in self.languages:
             raise ParityError(
                 f"language {case.language!r} is not in the checkpoint; it has {', '.join(self.languages)}"
             )
         if case.max_frames < 1:
             raise ParityError(f"max_frames is {case.max_frames}, expected at least 1")
+        if case.seed is not None and not SEEDS[0] <= case.seed <= SEEDS[1]:
+            raise ParityError(f"seed is {case.seed}, expected -2^63 to 2^64 - 1, as torch takes")
+
+    def _check_mode(self, case: Case) -> None:
+        given = (case.speaker is not None, case.reference is not None, bool(case.instruct))
+        match self.kind, given:
+            case ("base", (False, True, False)) | ("voice_design", (False, False, True)):
+                return
+            case "custom_voice", (True, False, _):
+                self._check_speaker(case)
+            case "base", _:
+                raise ParityError(
+                    "the checkpoint is a base one: it speaks with a reference, not as a speaker, "
+                    "and takes no instruction"
+                )
+            case "custom_voice", _:
+                raise ParityError("the checkpoint is a custom_voice one: it speaks as a speaker, not with a reference")
+            case _:
+                raise ParityError(
+                    "the checkpoint is a voice_design one: it needs an instruction, and no speaker and no reference"
+                )
+
+    def _check_speaker(self, case: Case) -> None:
+        if case.speaker is None or case.speaker.lower() not in self.speakers:
+            raise ParityError(f"speaker {case.speaker!r} is not in the checkpoint; it has {', '.join(self.speakers)}")
+        if case.instruct is not None and not self.takes_instructions:
+            raise ParityError("the checkpoint is of 0.6B: upstream drops an instruction without a word")
+
+
+def _options(case: Case) -> dict[str, Any]:
+    """What upstream's `generate_…` functions have in common."""
+    options: dict[str, Any] = {
+        "language": case.language,
+        "do_sample": not case.greedy,
+        "subtalker_dosample": not case.greedy,
+        # The selection after the last frame counts as a new token too.
+        "max_new_tokens": case.max_frames + 1,
+        **case.settings.of_upstream(),
+    }
+    if case.streaming_text is not None:
+        options["non_streaming_mode"] = not case.streaming_text
+    return options
 
 
 def _heard(prompt: Any) -> Heard:
     """What upstream's prompt items (VoiceClonePromptItem) hold."""
     (item,) = prompt
     codes = None if item.ref_code is None else tokens(item.ref_code)
-    return Heard(np.array(item.ref_spk_embedding, dtype=np.float32), codes)
+    return Heard(item.ref_spk_embedding.float().numpy().copy(), codes)
 
 
 @contextlib.contextmanager
@@ -167,3 +213,14 @@ def _torch_threads(threads: int | None) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
+
+
+@contextlib.contextmanager
+def _seeded(seed: int | None) -> Iterator[None]:
+    """torch's generator is the process's; the caller gets its own back. None leaves it alone."""
+    if seed is None:
+        yield
+        return
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        yield

@@ -98,9 +98,9 @@ def _table(reports: Sequence[CaseReport]) -> Table:
     cloned = any(report.heard for report in reports)
     for name in ("x-vector", "ref. codes") if cloned else ():
         table.add_column(name, justify="right", no_wrap=True)
-    for name in ("stop", "mode", "voice", "language", "layout", "verdict"):
-        table.add_column(name, no_wrap=True)
-    table.add_column("text", no_wrap=True, overflow="ellipsis", max_width=20)
+    for name in ("stop", "mode", "voice", "language", "layout", "seed", "verdict", "text"):
+        # A voice is sometimes a description of it.
+        table.add_column(name, no_wrap=True, overflow="ellipsis", max_width=20 if name in ("voice", "text") else None)
     for number, report in enumerate(reports, 1):
         table.add_row(str(number), *_figures(report), *(_heard_cells(report.heard) if cloned else ()), *_words(report))
     return table
@@ -131,6 +131,7 @@ def _words(report: CaseReport) -> tuple[str | Text, ...]:
         Text(report.case.who),
         Text(report.case.language),
         report.case.layout,
+        "greedy" if report.case.greedy else str(report.case.seed),
         Text(report.verdict, style=STYLES[report.verdict]),
         Text(report.case.text),
     )
@@ -187,6 +188,8 @@ def _explain_token(first: TokenMismatch) -> str:
     ours = "nothing" if first.ours is None else first.ours
     if first.oracle is None or first.margin is None:
         return f"{place}package {ours}, upstream had stopped"
+    if not first.greedy:
+        return f"{place}package {ours}, upstream drew {first.oracle}"
     taken = "its runner-up" if first.ours == first.runner_up else f"not its runner-up {first.runner_up}"
     return f"{place}package {ours} ({taken}), upstream {first.oracle} by a margin of {first.margin:.2g}"
 
@@ -215,8 +218,11 @@ def _case(report: CaseReport) -> dict[str, Any]:
         "text": case.text,
         "mode": case.mode,
         "speaker": case.speaker,
+        "instruct": case.instruct,
         "language": case.language,
         "layout": case.layout,
+        "seed": case.seed,
+        "settings": case.settings.of_package(),
         "max_frames": case.max_frames,
         "verdict": report.verdict,
         "failures": list(report.failures),

@@ -37,7 +37,7 @@ class Heard:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """One greedy run.
+    """One run.
 
     Attributes:
         prompt: (rows, H) the talker's prefill.
@@ -98,9 +98,9 @@ class OracleTrace(Trace):
     """Upstream's run, with how sure it was of each choice.
 
     Attributes:
-        margins: (T + 1, 16) top-1 minus top-2 logit after the processors that greedy applies (codebook 0: repetition
-            penalty, minimum length, suppressed tokens; the others: none); NaN where nothing was chosen.
-        runners_up: (T + 1, 16) the top-2 token; `ABSENT` where nothing was chosen.
+        margins: (T + 1, 16) top-1 minus top-2 logit after the run's processors (codebook 0: repetition penalty, minimum
+            length, suppressed tokens; all, where sampled: temperature, top-k, top-p); NaN where nothing was chosen.
+        runners_up: (T + 1, 16) the top-2 token; `ABSENT` where nothing was chosen, or nothing else could be.
     """
 
     margins: NDArray[np.float64]

@@ -23,15 +23,15 @@ class PrimedReference:
     stream: ChunkedStream
     tail: Floats
 
-    def continue_with(self, codes: NDArray[np.int32]) -> Floats:
-        """The samples of frames (T, 16) spoken after the reference, cut from the whole where upstream cuts.
+    def lead_in(self, frames: int) -> Floats:
+        """What of the reference's end upstream leaves in front of `frames` frames spoken after it: one sample or none.
 
-        Its cut is a float64 product, which in 3.8 % of cases falls one sample before the reference's end (Q:628).
+        It cuts the whole at a float64 product, which in 3.8 % of cases falls one sample short (Q:628).
         """
-        samples = self.stream.fork().decode(codes)
-        end = self.frames * (len(samples) // len(codes))
-        cut = int(self.frames / (self.frames + len(codes)) * (end + len(samples)))
-        return np.concatenate((self.tail[len(self.tail) - (end - cut) :], samples))
+        frame = len(self.tail)
+        end = self.frames * frame
+        cut = int(self.frames / (self.frames + frames) * (end + frames * frame))
+        return self.tail[frame - (end - cut) :]
 
 
 def prime(codes: NDArray[np.int32], talker: Talker, predictor: Predictor, codec: CodecDecoder) -> PrimedReference:

@@ -35,3 +35,7 @@ class AudioError(TTSError):
 
 class FormatError(TTSError):
     """A `.rvq`, `.voice` or `.spk` file, or what should go into one, is not what the format says."""
+
+
+class NumericalError(TTSError):
+    """The model's numbers broke down: its logits hold NaN or infinity, so that no code can be chosen."""

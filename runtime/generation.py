@@ -6,11 +6,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from qwen3_tts_ncnn.runtime.errors import NumericalError
 from qwen3_tts_ncnn.runtime.manifest import CodecIds
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.predictor import Predictor
 from qwen3_tts_ncnn.runtime.prompt import Prompt
-from qwen3_tts_ncnn.runtime.sampling import NEVER, ExponentialSource, Sampling, choose, penalize_repetition, suppress
+from qwen3_tts_ncnn.runtime.sampling import (
+    NEVER,
+    ExponentialSource,
+    Sampling,
+    choose,
+    penalize_repetition,
+    suppress,
+)
 from qwen3_tts_ncnn.runtime.talker import Talker
 
 # EOS is impossible for this many selections (upstream's min_new_tokens, M:2259).
@@ -26,11 +34,17 @@ class GenerationOptions:
     repetition_penalty: float
     max_frames: int
 
+    @property
+    def is_greedy(self) -> bool:
+        """Whether nothing is drawn, so that a seed changes nothing."""
+        return self.talker.greedy and self.predictor.greedy
+
 
 class Generation:
     """One run, as an iterable of frames (16,) int; `selections` and `stop` tell what happened.
 
     N frames take N + 1 selections of codebook 0: the last one is EOS, or is dropped at the limit.
+    Raises `NumericalError`, naming frame and codebook, where the logits are no numbers.
     """
 
     def __init__(
@@ -44,6 +58,7 @@ class Generation:
     ) -> None:
         self._talker, self._predictor, self._prompt = talker, predictor, prompt
         self._ids, self._options, self._source = ids, options, source
+        self._codebook = 0
         self.selections: list[int] = []
         self.stop: str | None = None
 
@@ -65,11 +80,20 @@ class Generation:
         self.stop = "limit"
 
     def _select(self, logits: Floats) -> int:
+        self._codebook = 0
         scores = process_talker_logits(logits, self.selections, self._ids, self._options.repetition_penalty)
-        return choose(scores, self._options.talker, self._source)
+        return self._choose(scores, self._options.talker)
 
     def _choose_rest(self, logits: Floats) -> int:
-        return choose(logits, self._options.predictor, self._source)
+        self._codebook += 1
+        return self._choose(logits, self._options.predictor)
+
+    def _choose(self, logits: Floats, sampling: Sampling) -> int:
+        try:
+            return choose(logits, sampling, self._source)
+        except NumericalError as error:
+            frame = len(self.selections) - (self._codebook > 0)
+            raise NumericalError(f"frame {frame}, codebook {self._codebook}: {error}") from None
 
 
 # The KV cache is sized once for a run of this many frames; a longer one grows it.

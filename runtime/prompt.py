@@ -40,7 +40,7 @@ class PromptParts:
     """What a prompt is made of.
 
     Ids of the template's role and of the text, the language's id (None: the model decides), the speaker's row (1, H),
-    which is E(speaker id) or an x-vector, and the reference of a voice cloned in context.
+    which is E(speaker id) or an x-vector, the reference of a voice cloned in context, and the ids of an instruction.
     """
 
     role: Sequence[int]
@@ -48,6 +48,7 @@ class PromptParts:
     language: int | None = None
     speaker: Floats | None = None
     reference: Reference | None = None
+    instruction: Sequence[int] = ()
 
 
 class PromptBuilder:
@@ -75,7 +76,9 @@ class PromptBuilder:
         else:
             silent = self._codec_rows([self._codec.pad])
             body, trailing = np.concatenate((text + silent, spoken + pad)), pad
-        return Prompt(np.concatenate((*head, body)), trailing, pad)
+        # The one part without a codec row (M:2098).
+        instruction = [self._text_rows(parts.instruction)] if parts.instruction else []
+        return Prompt(np.concatenate((*instruction, *head, body)), trailing, pad)
 
     def _codec_prefix(self, parts: PromptParts) -> Floats:
         """Rows of [think, think_bos, language, think_eos] or [nothink, think_bos, think_eos], the speaker, pad."""

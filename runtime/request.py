@@ -6,11 +6,13 @@ from typing import TypeVar
 
 from qwen3_tts_ncnn.runtime.errors import ModeError, OptionError
 from qwen3_tts_ncnn.runtime.generation import GenerationOptions
+from qwen3_tts_ncnn.runtime.languages import find_language
 from qwen3_tts_ncnn.runtime.manifest import Manifest, SamplingDefaults
 from qwen3_tts_ncnn.runtime.sampling import Sampling
 from qwen3_tts_ncnn.runtime.voice import Voice, check_width
 
-AUTO = "auto"
+# Sizes of CustomVoice whose instructions upstream drops (Q:799).
+_DEAF_SIZES = ("0b6",)
 
 T = TypeVar("T")
 
@@ -24,31 +26,49 @@ def check_cloning(manifest: Manifest) -> None:
         )
 
 
-def check_mode(manifest: Manifest, speaker: str | None, voice: Voice | None) -> None:
-    """Raises `ModeError` unless the package speaks so: a custom_voice one as a speaker, a base one with a voice."""
+def check_mode(manifest: Manifest, speaker: str | None, voice: Voice | None, instruct: str | None) -> None:
+    """Raises `ModeError` unless the package speaks so.
+
+    custom_voice: as a speaker, with an instruction if it likes; base: with a voice; voice_design: by an instruction.
+    """
+    name = manifest.name
     match manifest.type:
         case "custom_voice":
             if voice is not None:
                 raise ModeError(
-                    f"{manifest.name} is a custom_voice package, which speaks with its own speakers alone: "
+                    f"{name} is a custom_voice package, which speaks with its own speakers alone: "
                     f"leave the voice out and choose one of {_list(manifest.speakers)}, or use a base package"
                 )
             if speaker is None:
-                raise ModeError(f"{manifest.name} needs a speaker: choose one of {_list(manifest.speakers)}")
+                raise ModeError(f"{name} needs a speaker: choose one of {_list(manifest.speakers)}")
+            if instruct is not None and manifest.size in _DEAF_SIZES:
+                raise ModeError(
+                    f"{name} follows no instruction, because its checkpoint's size was not trained to (upstream drops "
+                    "it without a word): leave it out, or use a custom_voice package of 1.7B"
+                )
         case "base":
             if speaker is not None:
                 raise ModeError(
-                    f"{manifest.name} is a base package, which has no speakers, but speaker {speaker!r} was given: "
+                    f"{name} is a base package, which has no speakers, but speaker {speaker!r} was given: "
                     "leave it out and give a voice, or use a custom_voice package"
                 )
+            if instruct is not None:
+                raise ModeError(
+                    f"{name} is a base package, which follows no instruction: leave it out, or use a voice_design or "
+                    "1.7B custom_voice package"
+                )
             if voice is None:
-                raise ModeError(f"{manifest.name} needs a voice: clone one from a recording")
-            check_width(voice, manifest.talker.hidden_size, manifest.name)
+                raise ModeError(f"{name} needs a voice: clone one from a recording")
+            check_width(voice, manifest.talker.hidden_size, name)
         case _:
-            raise ModeError(
-                f"{manifest.name} is a {manifest.type} package, and this version speaks with named speakers and "
-                "cloned voices alone: use a custom_voice or a base package"
-            )
+            if speaker is not None or voice is not None:
+                given = "a voice" if speaker is None else f"speaker {speaker!r}"
+                raise ModeError(
+                    f"{name} is a voice_design package, which speaks as an instruction describes, but {given} was "
+                    "given: leave it out, or use a custom_voice or base package"
+                )
+            if instruct is None:
+                raise ModeError(f"{name} needs an instruction that describes the voice, such as 'a calm old man'")
 
 
 def speaker_name(manifest: Manifest, speaker: str) -> str:
@@ -60,21 +80,16 @@ def speaker_name(manifest: Manifest, speaker: str) -> str:
 
 
 def language_id(manifest: Manifest, language: str | None, speaker: str | None) -> int | None:
-    """The codec id of a language; None lets the model decide.
+    """The codec id of a language by name, code or tag; None lets the model decide.
 
     A speaker with a dialect speaks it in place of Chinese and of an unnamed language (M:2118).
     Raises `ModeError`, listing all, for a language the package does not have; a dialect is no language to ask for.
     """
-    asked = (language or AUTO).lower()
-    languages = {name.lower(): id for name, id in manifest.languages.items()}
-    if asked != AUTO and asked not in languages:
-        raise ModeError(
-            f"{manifest.name} has no language {language!r}: choose one of {_list([AUTO, *manifest.languages])}"
-        )
+    name = find_language(language, manifest.languages, package=manifest.name)
     dialect = None if speaker is None else manifest.speakers[speaker].dialect
-    if dialect is not None and asked in (AUTO, "chinese"):
+    if dialect is not None and (name is None or name.lower() == "chinese"):
         return manifest.dialects[dialect]
-    return languages.get(asked)
+    return None if name is None else manifest.languages[name]
 
 
 def generation_options(

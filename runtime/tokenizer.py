@@ -161,10 +161,11 @@ def check_text(text: str, what: str = "text") -> None:
                 f"the {what} has a lone surrogate (U+{ord(char):04X}) at position {place}, expected valid Unicode: "
                 "decode it as UTF-8 first"
             )
-    if all(_is_blank(char) for char in text):
+    if all(is_blank(char) for char in text):
         found = f"blank (length {len(text)}, nothing visible)" if text else "empty"
         raise TextError(f"the {what} is {found}: give at least one visible character")
 
 
-def _is_blank(char: str) -> bool:
+def is_blank(char: str) -> bool:
+    """Whether a character has nothing to see or say."""
     return unicodedata.category(char) in {"Cc", "Cf", "Zs", "Zl", "Zp"} or char in _INVISIBLE

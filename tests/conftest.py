@@ -52,3 +52,16 @@ def tiny_base_package(tiny_base_checkpoint: Path, tiny_package: Path, tmp_path_f
     package = tmp_path_factory.mktemp("package") / "tiny-base-fp32"
     convert_checkpoint(Checkpoint.open(tiny_base_checkpoint), package, codec_from=tiny_package)
     return package
+
+
+@pytest.fixture(scope="session")
+def tiny_design_package(tiny_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package of a tiny random VoiceDesign checkpoint, with the others' codec. Read it, never change it."""
+    from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
+    from qwen3_tts_ncnn.convert.conversion import convert_checkpoint
+    from qwen3_tts_ncnn.convert.random_checkpoint import write_random_checkpoint
+
+    folder = tmp_path_factory.mktemp("design")
+    checkpoint = write_random_checkpoint(folder / "tiny-design", "tiny", "voice_design")
+    convert_checkpoint(Checkpoint.open(checkpoint), folder / "tiny-design-fp32", codec_from=tiny_package)
+    return folder / "tiny-design-fp32"

@@ -38,31 +38,37 @@ class Bound:
         return min(values) if self.at_least else max(values)
 
 
+def expected_outputs(module: nn.Module, examples: Sequence[Sequence[Tensor]]) -> list[list[Floats]]:
+    """What the torch module makes of each example."""
+    outputs = []
+    for example in examples:
+        with torch.no_grad():
+            output = module(*example)
+        outputs.append([tensor.numpy() for tensor in ((output,) if isinstance(output, Tensor) else output)])
+    return outputs
+
+
 def check_graph(
     name: str,
     graph: Graph,
-    module: nn.Module,
     examples: Sequence[Sequence[Tensor]],
+    expected: Sequence[Sequence[Floats]],
     *,
     inputs: Sequence[str],
     outputs: Sequence[str],
     runner: Runner,
     bound: Bound,
 ) -> float:
-    """Compares graph and module on each example and returns the worst value measured.
+    """Compares a graph with what its torch module makes of each example, and returns the worst value measured.
 
     Raises `ConversionError` when it is beyond the bound.
     """
+    measure = signal_to_noise if bound.at_least else relative_error
     values = []
-    for example in examples:
-        with torch.no_grad():
-            expected = module(*example)
-        expected = [expected] if isinstance(expected, Tensor) else list(expected)
-        measured = runner(graph, example, inputs, outputs)
+    for example, theirs in zip(examples, expected, strict=True):
         # A codec's states are compared by what they are for: the runner hands them from chunk to chunk.
-        for ours, theirs in zip(measured, expected, strict=False):
-            measure = signal_to_noise if bound.at_least else relative_error
-            values.append(measure(ours, theirs.numpy().squeeze(0) if theirs.ndim > ours.ndim else theirs.numpy()))
+        for ours, wanted in zip(runner(graph, example, inputs, outputs), theirs, strict=False):
+            values.append(measure(ours, wanted.squeeze(0) if wanted.ndim > ours.ndim else wanted))
     worst = bound.worst(values)
     if not bound.holds(worst):
         raise ConversionError(

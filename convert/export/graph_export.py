@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
-from qwen3_tts_ncnn.convert.export.check import check_graph
+from qwen3_tts_ncnn.convert.export.check import check_graph, expected_outputs
 from qwen3_tts_ncnn.convert.export.kv_cache import add_kv_cache
 from qwen3_tts_ncnn.convert.export.param import ParamGraph, read_param, write_param
-from qwen3_tts_ncnn.convert.export.pnnx import export
+from qwen3_tts_ncnn.convert.export.pnnx import convert_trace, trace
 from qwen3_tts_ncnn.convert.export.structure import check_structure
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
 from qwen3_tts_ncnn.runtime.errors import PackageError
@@ -28,10 +28,14 @@ def export_graph(plan: "GraphPlan", package: Path) -> float:
 
     pnnx's intermediate files lie beside the package while it runs. Raises `ConversionError`.
     """
-    module = plan.build().eval()
+    examples = [plan.example(length) for length in plan.checked]
     with tempfile.TemporaryDirectory(prefix=".pnnx-", dir=package) as folder:
-        work = Path(folder)
-        exported = export(module, plan.example(TRACED[0]), plan.example(TRACED[1]), work)
+        module = plan.build().eval()
+        expected = expected_outputs(module, examples)
+        traced = trace(module, plan.example(TRACED[0]), Path(folder))
+        # Gone before pnnx takes twice the weights' size: together they would not fit where either does.
+        del module
+        exported = convert_trace(traced, plan.example(TRACED[0]), plan.example(TRACED[1]))
         graph = finish_text(plan, exported.param)
         param, weights = package / f"{plan.name}.param", package / f"{plan.name}.bin"
         param.write_text(write_param(graph), encoding="utf-8", newline="\n")
@@ -40,8 +44,8 @@ def export_graph(plan: "GraphPlan", package: Path) -> float:
         return check_graph(
             plan.name,
             Graph(param, weights, cpu_options(thread_count(None))),
-            module,
-            [plan.example(length) for length in plan.checked],
+            examples,
+            expected,
             inputs=plan.inputs,
             outputs=plan.outputs,
             runner=plan.runner,

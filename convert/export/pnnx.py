@@ -28,19 +28,28 @@ class Exported:
     bin: Path
 
 
-def export(module: nn.Module, inputs: Sequence[Tensor], other_inputs: Sequence[Tensor], work: Path) -> Exported:
-    """Traces the module on `inputs` and converts it; axes that differ in `other_inputs` become dynamic.
+def trace(module: nn.Module, inputs: Sequence[Tensor], work: Path) -> Path:
+    """Traces the module on `inputs` into a file in `work`; what the module holds is not needed any more after that.
 
-    `work` is an empty folder for pnnx's intermediate files, about four times the size of the weights.
-    Raises `ConversionError` when pnnx fails or reports something it could not convert, `OSError` when the disk is full.
+    Raises `OSError` when the disk is full.
     """
-    trace = work / "traced.pt"
+    file = work / "traced.pt"
     with torch.no_grad(), warnings.catch_warnings():
         # pnnx reads TorchScript, which torch 2.13 calls deprecated; and the tracer warns of what is meant.
         warnings.simplefilter("ignore")
         traced = torch.jit.trace(module, tuple(inputs), check_trace=False)  # type: ignore[no-untyped-call]
         _refuse_full_disk(work, needed=sum(tensor.nbytes for tensor in module.state_dict().values()))
-        torch.jit.save(traced, str(trace))
+        torch.jit.save(traced, str(file))
+    return file
+
+
+def convert_trace(trace: Path, inputs: Sequence[Tensor], other_inputs: Sequence[Tensor]) -> Exported:
+    """Converts a trace; axes that differ in `other_inputs` become dynamic.
+
+    pnnx's intermediate files lie beside the trace and are about four times as large.
+    Raises `ConversionError` when pnnx fails or reports something it could not convert, `OSError` when the disk is full.
+    """
+    work = trace.parent
     command = [
         str(pnnx_executable()),
         trace.name,

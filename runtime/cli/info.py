@@ -8,10 +8,10 @@ import click
 from rich.table import Table
 
 from qwen3_tts_ncnn.runtime.cli.output import console, folder_size, print_json, size_text, standard_output
+from qwen3_tts_ncnn.runtime.languages import AUTO
 from qwen3_tts_ncnn.runtime.manifest import Codec, CodecManifest, Manifest, Origin, SamplingDefaults
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.records import write_record
-from qwen3_tts_ncnn.runtime.request import AUTO
 
 
 @click.command(short_help="Say what a package is and came from.")

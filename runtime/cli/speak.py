@@ -1,7 +1,9 @@
 """`qwen3-tts-ncnn speak`: a text to a sound file."""
 
+import inspect
 import secrets
 import time
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,22 +13,31 @@ import click
 from qwen3_tts_ncnn.runtime.cli.options import json_option, sound_output_options, threads_option
 from qwen3_tts_ncnn.runtime.cli.output import print_json, tell
 from qwen3_tts_ncnn.runtime.cli.progress import SpeechProgress
-from qwen3_tts_ncnn.runtime.cli.sampling_options import sampling_options
+from qwen3_tts_ncnn.runtime.cli.sampling_options import sampling_options, stopping_options
 from qwen3_tts_ncnn.runtime.cli.sound_output import check_sound_output, output_name, write_sound
 from qwen3_tts_ncnn.runtime.cli.text_input import read_text
 from qwen3_tts_ncnn.runtime.cli.voice_input import VoiceInput, voice_options
+from qwen3_tts_ncnn.runtime.cli.voice_keeping import VoiceKeeping, keeping_options
 from qwen3_tts_ncnn.runtime.manifest import Manifest
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.request import generation_options, language_id, speaker_name
 from qwen3_tts_ncnn.runtime.speech import Speech
 from qwen3_tts_ncnn.runtime.tokenizer import check_text
-from qwen3_tts_ncnn.runtime.tts import TTS
+from qwen3_tts_ncnn.runtime.tts import STOPPED, TTS, SpeechWarning
 from qwen3_tts_ncnn.runtime.voice import Voice
 
 # A seed that is drawn is short enough to be typed again.
 _SEEDS = 2**32
 
-_VOICE_OPTIONS = ("speaker", "voice", "reference", "transcript", "transcript_file", "max_reference_seconds")
+_VOICE_OPTIONS = ("speaker", "instruct", "voice", "reference", "transcript", "transcript_file", "max_reference_seconds")
+
+_REMEDIES = {
+    "limit": "try another --seed, or --retry 2; --max-frames and --no-budget raise the limit",
+    "repeat": "try another --seed, or --retry 2; --no-watchdog lets it go on",
+    "silence": "try another --seed, or --retry 2; --no-watchdog lets it go on",
+}
+
+_CHOICES = inspect.signature(generation_options).parameters
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,8 @@ class _Request:
     default=None,
     help="How the model hears the text, as it speaks or all before; the package's own way if not given.",
 )
+@stopping_options
+@keeping_options
 @threads_option
 @json_option
 def speak(
@@ -70,14 +83,16 @@ def speak(
     """Speak TEXT with PACKAGE into a sound file. Without TEXT, or with -, it is read from standard input.
 
     A custom_voice package speaks as one of its speakers, a base package with the voice of a file that `clone` made,
-    or of a recording.
+    or of a recording, a voice_design package as --instruct describes. A long text is spoken sentence by sentence.
 
     \b
     Example:
       qwen3-tts-ncnn speak models/tiny "Hello there." --speaker ryan --seed 7 -o hello.wav
       qwen3-tts-ncnn speak models/base "Hello there." --voice me.voice -o hello.wav
+      qwen3-tts-ncnn speak models/design "Hello there." --instruct "A calm old man." -o hello.wav
     """
     check_sound_output(output, subtype, as_json)
+    keeping = VoiceKeeping.from_options(options.pop("save_voice"), options.pop("base"))
     if options["seed"] is None:
         options["seed"] = secrets.randbelow(_SEEDS)
     given = VoiceInput.from_options(**{name: options.pop(name) for name in _VOICE_OPTIONS})
@@ -90,16 +105,21 @@ def speak(
             voice = given.recording.clone(tts)
         progress.loaded()
         begun = time.perf_counter()
-        speech = tts.speak(
-            request.text,
-            speaker=given.speaker,
-            voice=voice,
-            language=language,
-            on_frame=progress.frame,
-            **request.options,
-        )
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SpeechWarning)  # told below, with what to do about it
+            speech = tts.speak(
+                request.text,
+                speaker=given.speaker,
+                instruct=given.instruct,
+                voice=voice,
+                language=language,
+                on_frame=progress.frame,
+                **request.options,
+            )
         seconds = time.perf_counter() - begun
     write_sound(speech.samples, speech.sample_rate, output, subtype)
+    if keeping is not None:
+        keeping.keep(speech, request.text, threads)
     _tell(speech, seconds, output, _record(manifest, request, voice), as_json)
 
 
@@ -109,7 +129,7 @@ def _check_request(package: Path, request: _Request) -> tuple[Manifest, Voice | 
     manifest = Package.open(package).speech
     voice = request.voice.check(manifest)
     language_id(manifest, request.language, _speaker(manifest, request.voice))
-    choices = {name: value for name, value in request.options.items() if name not in ("seed", "streaming_text")}
+    choices = {name: value for name, value in request.options.items() if name in _CHOICES}
     generation_options(manifest.sampling, **choices)
     return manifest, voice
 
@@ -126,6 +146,7 @@ def _record(manifest: Manifest, request: _Request, voice: Voice | None) -> dict[
         "speaker": _speaker(manifest, given),
         "voice": None if given.file is None else str(given.file),
         "reference": None if given.recording is None else str(given.recording.path),
+        "instruct": given.instruct,
         "in_context": voice is not None and voice.codes is not None,
         "language": request.language.lower(),
         "greedy": request.options["greedy"],
@@ -135,11 +156,8 @@ def _record(manifest: Manifest, request: _Request, voice: Voice | None) -> dict[
 
 def _tell(speech: Speech, seconds: float, output: Path, record: dict[str, Any], as_json: bool) -> None:
     factor = seconds / speech.duration
-    if speech.stop == "limit":
-        tell(
-            f"Warning: stopped at the limit of {len(speech.codes)} frames, so the speech may be cut off: "
-            "raise --max-frames or try another --seed"
-        )
+    if speech.stop != "eos":
+        tell(f"Warning: {STOPPED[speech.stop]}: {_REMEDIES[speech.stop]}")
     if not as_json:
         seed = record["seed"]
         tell(

@@ -26,8 +26,9 @@ def refused(package: Path, folder: Path, *arguments: str | Path, text: str | byt
         ((), f"tiny-customvoice-fp32 needs a speaker: choose one of {SPEAKERS}"),
         (
             ("--speaker", "ryan", "--language", "klingon"),
-            "tiny-customvoice-fp32 has no language 'klingon': choose one of auto, chinese, english, german, italian, "
-            "portuguese, spanish, japanese, korean, french, russian",
+            "tiny-customvoice-fp32 has no language 'klingon': choose one of auto, chinese (zh), english (en), german "
+            "(de), italian (it), portuguese (pt), spanish (es), japanese (ja), korean (ko), french (fr), russian (ru), "
+            "by name, code or BCP-47 tag",
         ),
     ],
 )
@@ -134,7 +135,9 @@ def test_wav_and_json_do_not_share_standard_output(tiny_package: Path, tmp_path:
         ("--repetition-penalty", "-1", "Invalid value for '--repetition-penalty': -1.0 is not in the range x>0."),
         ("--predictor-top-p", "0", "Invalid value for '--predictor-top-p': 0.0 is not in the range 0<x<=1."),
         ("--max-frames", "0", "Invalid value for '--max-frames': 0 is not in the range x>=1."),
-        ("--seed", "-1", "Invalid value for '--seed': -1 is not in the range x>=0."),
+        ("--seed", "-1", "Invalid value for '--seed': -1 is not in the range 0<=x<=18446744073709551615."),
+        ("--seed", str(2**64), f"Invalid value for '--seed': {2**64} is not in the range 0<=x<={2**64 - 1}."),
+        ("--retry", "-1", "Invalid value for '--retry': -1 is not in the range x>=0."),
         ("--threads", "0", "Invalid value for '--threads': 0 is not in the range x>=1."),
         ("--format", "mp3", "Invalid value for '--format': 'mp3' is not one of 'pcm16', 'pcm24', 'float'."),
     ],

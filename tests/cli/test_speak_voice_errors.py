@@ -78,7 +78,7 @@ def test_no_voice_where_one_is_needed(tiny_base_package: Path, tmp_path: Path) -
 
 def test_an_unknown_language_lists_the_valid_ones(tiny_base_package: Path, voice_file: Path, tmp_path: Path) -> None:
     line = refused(tiny_base_package, tmp_path, "--voice", voice_file, "--language", "klingon")
-    assert line.startswith("tiny-base-fp32 has no language 'klingon': choose one of auto, chinese, english")
+    assert line.startswith("tiny-base-fp32 has no language 'klingon': choose one of auto, chinese (zh), english (en), ")
 
 
 def test_the_package_is_looked_at_before_the_recording(tiny_package: Path, tmp_path: Path) -> None:

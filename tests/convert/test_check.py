@@ -10,7 +10,7 @@ import pytest
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export import graph_export
-from qwen3_tts_ncnn.convert.export.check import Bound, check_graph, relative_error, signal_to_noise
+from qwen3_tts_ncnn.convert.export.check import Bound, check_graph, expected_outputs, relative_error, signal_to_noise
 from qwen3_tts_ncnn.convert.export.graph_export import export_graph
 from qwen3_tts_ncnn.convert.export.pnnx import Exported
 from qwen3_tts_ncnn.convert.plans import GraphPlan
@@ -26,11 +26,12 @@ def array(*values: float) -> Floats:
 
 
 def check(plan: GraphPlan, param: Path, weights: Path) -> float:
+    examples = [plan.example(length) for length in plan.checked]
     return check_graph(
         plan.name,
         Graph(param, weights, cpu_options(1)),
-        plan.build().eval(),
-        [plan.example(length) for length in plan.checked],
+        examples,
+        expected_outputs(plan.build().eval(), examples),
         inputs=plan.inputs,
         outputs=plan.outputs,
         runner=plan.runner,
@@ -105,8 +106,8 @@ def test_a_module_that_gives_nan_fails(plans: dict[str, GraphPlan], tiny_package
         check_graph(
             plan.name,
             Graph(*files, cpu_options(1)),
-            module,
             [plan.example(5)],
+            expected_outputs(module, [plan.example(5)]),
             inputs=plan.inputs,
             outputs=plan.outputs,
             runner=plan.runner,
@@ -127,7 +128,7 @@ def test_a_graph_that_ncnn_cannot_load_is_a_failed_conversion(
         as_pnnx_names = re.sub(r"\bhidden\b", "in0", re.sub(r"\blogits\b", "out0", text))
         return Exported(as_pnnx_names, tmp_path / "half.bin")
 
-    monkeypatch.setattr(graph_export, "export", half)
+    monkeypatch.setattr(graph_export, "convert_trace", half)
     with pytest.raises(
         ConversionError, match=r"^graph talker_codec_head cannot be run as it was converted \(ncnn cannot"
     ):

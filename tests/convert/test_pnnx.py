@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export import pnnx
 from qwen3_tts_ncnn.convert.export.param import read_param
-from qwen3_tts_ncnn.convert.export.pnnx import export, pnnx_executable
+from qwen3_tts_ncnn.convert.export.pnnx import convert_trace, pnnx_executable, trace
 
 WRITES = """
 import sys
@@ -32,7 +32,7 @@ def example(rows: int) -> tuple[Tensor, Tensor]:
 
 
 def run(folder: Path) -> pnnx.Exported:
-    return export(Doubled(), example(3), example(5), folder)
+    return convert_trace(trace(Doubled(), example(3), folder), example(3), example(5))
 
 
 @pytest.fixture
@@ -139,7 +139,8 @@ def test_the_environment_s_own_pnnx_comes_before_the_one_on_path(
 
 def test_the_real_pnnx_converts_a_linear_with_free_rows(work: Path) -> None:
     linear = nn.Linear(4, 6)
-    exported = export(linear, (torch.zeros(3, 4),), (torch.zeros(5, 4),), work)
+    inputs = (torch.zeros(3, 4),)
+    exported = convert_trace(trace(linear, inputs, work), inputs, (torch.zeros(5, 4),))
     graph = read_param(exported.param)
     assert [layer.type for layer in graph.layers] == ["Input", "Gemm"]
     assert graph.layers[1].params[7] == 0

@@ -1,5 +1,7 @@
 """The comparison finds what differs, where, and whether it was a near tie."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -53,6 +55,13 @@ def test_only_a_narrow_runner_up_is_a_near_tie_and_it_fails_all_the_same(
     oracle = oracle_trace(4, margin=margin)
     report = compare(CASE, with_token(oracle, 2, 3, int(oracle.codes[2, 3]) + offset), oracle)
     assert (report.verdict, report.ok) == (verdict, False)
+
+
+def test_a_drawn_token_is_never_a_near_tie() -> None:
+    """Between two draws there is no margin of logits: chance had its part."""
+    oracle = oracle_trace(4, margin=5e-4)
+    report = compare(replace(CASE, seed=7), with_token(oracle, 2, 3, int(oracle.codes[2, 3]) + 1), oracle)
+    assert (report.verdict, report.tokens.first.near_tie) == ("different", False)
 
 
 def test_a_near_tie_after_a_wrong_prompt_is_a_bug() -> None:

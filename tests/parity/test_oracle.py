@@ -149,7 +149,7 @@ def test_decode_gives_the_wave_of_the_run(oracle: Oracle, run: tuple[Case, Oracl
 
 def test_everything_is_put_back_even_after_an_error(oracle: Oracle) -> None:
     model = upstream_of(oracle).model
-    with pytest.raises(ZeroDivisionError), observed(model):
+    with pytest.raises(ZeroDivisionError), observed(model, greedy=True):
         raise ZeroDivisionError
     watched = (model, model.talker, model.talker.code_predictor)
     assert not any("generate" in vars(module) for module in watched)
@@ -178,6 +178,12 @@ def test_nothing_is_said_on_the_terminal(tiny_checkpoint: Path, capfd: pytest.Ca
         (Case("Hi.", "serena", "klingon"), r"^language 'klingon' is not in the checkpoint; it has auto, .*english"),
         (Case("Hi.", "eric", "sichuan_dialect"), r"^language 'sichuan_dialect' is not in the checkpoint"),
         (Case("Hi.", "serena", max_frames=0), r"^max_frames is 0, expected at least 1"),
+        (
+            Case("Hi.", "serena", seed=2**64),
+            r"^seed is 18446744073709551616, expected -2\^63 to 2\^64 - 1, as torch takes",
+        ),
+        (Case("Hi.", "serena", instruct="Slowly."), r"^the checkpoint is of 0\.6B: upstream drops an instruction"),
+        (Case("Hi.", instruct="Slowly."), "it speaks as a speaker, not with a reference"),
     ],
 )
 def test_what_the_checkpoint_cannot_do_is_one_line(oracle: Oracle, case: Case, message: str) -> None:

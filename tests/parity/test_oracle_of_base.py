@@ -1,11 +1,11 @@
 """The oracle of a Base checkpoint is upstream's own cloning: watched, not changed."""
 
+import json
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from qwen3_tts_ncnn.convert.random_checkpoint import write_random_checkpoint
 from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.clips import ReferenceClip, speech_like, synthetic_references
 from qwen3_tts_ncnn.parity.errors import ParityError
@@ -76,6 +76,7 @@ def test_a_stereo_reference_is_heard_by_its_mean(base_oracle: Oracle) -> None:
         (Case("Hi.", "serena"), "it speaks with a reference, not as a speaker"),
         (Case("Hi."), "it speaks with a reference, not as a speaker"),
         (Case("Hi.", "serena", reference=CLIP), "it speaks with a reference, not as a speaker"),
+        (Case("Hi.", reference=CLIP, instruct="Slowly."), "and takes no instruction"),
         (Case("Hi.", language="klingon", reference=CLIP), r"^language 'klingon' is not in the checkpoint; it has auto"),
     ],
 )
@@ -90,7 +91,11 @@ def test_a_reference_for_a_custom_voice_checkpoint_is_one_line(tiny_checkpoint: 
         Oracle.load(tiny_checkpoint, threads=1).speak(CASES[0])
 
 
-def test_a_voice_design_checkpoint_is_refused(tmp_path: Path) -> None:
-    folder = write_random_checkpoint(tmp_path / "design", "tiny", "voice_design")
-    with pytest.raises(ParityError, match="is a voice_design checkpoint; parity compares base and custom_voice ones"):
-        Oracle.load(folder, threads=1)
+def test_a_checkpoint_of_an_unknown_type_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:
+    for path in tiny_checkpoint.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    config = json.loads((tiny_checkpoint / "config.json").read_text())
+    (tmp_path / "config.json").unlink()
+    (tmp_path / "config.json").write_text(json.dumps(config | {"tts_model_type": "singing"}))
+    with pytest.raises(ParityError, match=r"is a singing checkpoint; parity compares base, custom_voice, voice_design"):
+        Oracle.load(tmp_path, threads=1)

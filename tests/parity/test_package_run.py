@@ -1,4 +1,4 @@
-"""The package's side is asked for a greedy run with the case's options, and held to N + 1 selections."""
+"""The package's side is asked for a run with the case's options, and held to N + 1 selections."""
 
 import warnings
 from types import SimpleNamespace
@@ -10,8 +10,12 @@ import pytest
 from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.errors import ParityError
 from qwen3_tts_ncnn.parity.package_run import trace_package
+from qwen3_tts_ncnn.parity.settings import SamplingSettings
 from qwen3_tts_ncnn.runtime import ReferenceWarning, Voice
+from qwen3_tts_ncnn.runtime.tts import SpeechWarning
 from tests.parity.synthetic_traces import CLIP, heard, oracle_trace
+
+AS_UPSTREAM = {"split": False, "budget": False, "watchdog": False}
 
 
 class FakeTTS:
@@ -37,17 +41,45 @@ class FakeTTS:
 
     def speak(self, text: str, **options: Any) -> SimpleNamespace:
         self.asked.append((text, options))
+        if self.speech.stop == "limit":
+            warnings.warn("was stopped at its limit", SpeechWarning, stacklevel=1)
         return self.speech
 
 
 def test_the_case_s_options_reach_the_package() -> None:
     tts: Any = FakeTTS()
     trace = trace_package(tts, Case("Hi.", "eric", "chinese", True, 7))
-    how = {"speaker": "eric", "voice": None, "language": "chinese", "streaming_text": True}
-    assert tts.asked == [("Hi.", how), ("Hi.", {**how, "greedy": True, "max_frames": 7})]
+    how = {"speaker": "eric", "voice": None, "language": "chinese", "instruct": None, "streaming_text": True}
+    assert tts.asked == [
+        ("Hi.", how),
+        ("Hi.", {**how, "greedy": True, "seed": None, "max_frames": 7, **AS_UPSTREAM}),
+    ]
     assert trace.heard is None
     assert (trace.frames, len(trace.prompt), len(trace.trailing)) == (3, 6, 2)
     assert trace.selections.tolist() == [0, 100, 200, 2150]
+
+
+def test_instruction_seed_and_settings_reach_the_package() -> None:
+    tts: Any = FakeTTS()
+    settings = SamplingSettings(temperature=0.3, predictor_top_k=1)
+    trace_package(tts, Case("Hi.", instruct="Slowly.", seed=0, settings=settings))
+    (_, prompted), (_, spoken) = tts.asked
+    assert prompted["instruct"] == "Slowly."
+    assert spoken == {
+        **prompted,
+        **AS_UPSTREAM,
+        "greedy": False,
+        "seed": 0,
+        "max_frames": 96,
+        "temperature": 0.3,
+        "predictor_top_k": 1,
+    }
+
+
+def test_a_run_that_meets_its_limit_is_no_warning(recwarn: pytest.WarningsRecorder) -> None:
+    tts: Any = FakeTTS(stop="limit")
+    assert trace_package(tts, Case("Hi.", "eric")).stop == "limit"
+    assert list(recwarn) == []
 
 
 def test_the_case_s_reference_is_cloned_once_and_spoken_with_without_a_warning(

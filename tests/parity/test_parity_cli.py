@@ -36,7 +36,7 @@ def test_equal_exits_with_0_and_the_suite_is_the_default(monkeypatch: pytest.Mon
     result, asked = run(monkeypatch, [EQUAL])
     assert result.exit_code == 0
     assert "1 of 1 cases equal" in result.stdout
-    assert asked == [Path("package"), Path("checkpoint"), None, None, 96, None]
+    assert asked == [Path("package"), Path("checkpoint"), None, None, 96, (), None]
 
 
 def test_one_mismatch_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -68,6 +68,26 @@ def test_a_text_with_a_reference_becomes_the_only_case(
     assert case.mode == ("in context" if transcript else "x-vector")
 
 
+@pytest.mark.parametrize(
+    ("options", "mode"),
+    [
+        (("--speaker", "eric", "--instruct", "Slowly."), "speaker + instruction"),
+        (("--instruct", "Slowly."), "design"),
+    ],
+)
+def test_an_instruction_tells_a_speaker_how_or_who_speaks(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], mode: str
+) -> None:
+    _, asked = run(monkeypatch, [EQUAL], "--text", "Hi.", *options)
+    assert (asked[2].mode, asked[2].instruct) == (mode, "Slowly.")
+
+
+@pytest.mark.parametrize("of", [(), ("--text", "Hi.", "--speaker", "eric")])
+def test_seeds_go_with_the_suite_and_with_a_text(monkeypatch: pytest.MonkeyPatch, of: tuple[str, ...]) -> None:
+    _, asked = run(monkeypatch, [EQUAL], *of, "--seed", "7", "--seed", str(2**64 - 1), "--seed=-1")
+    assert asked[5] == (7, 2**64 - 1, -1)
+
+
 def test_a_reference_that_cannot_be_read_stops_before_anything_is_loaded(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -79,8 +99,12 @@ def test_a_reference_that_cannot_be_read_stops_before_anything_is_loaded(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--text", "Hi."), "--text needs --speaker (CustomVoice) or --reference (Base)"),
-        (("--text", "Hi.", "--speaker", "eric", "--reference", "me.wav"), "one of them"),
+        (("--text", "Hi."), "--text needs --speaker (CustomVoice), --reference (Base) or --instruct (VoiceDesign)"),
+        (("--text", "Hi.", "--speaker", "eric", "--reference", "me.wav"), "exclude each other"),
+        (("--text", "Hi.", "--instruct", "Slowly.", "--reference", "me.wav"), "--instruct goes with --speaker"),
+        (("--instruct", "Slowly."), "go with --text"),
+        (("--seed", str(2**64)), "--seed"),
+        (("--seed", "one"), "--seed"),
         (("--text", "Hi.", "--speaker", "eric", "--transcript", "Hello."), "--transcript needs --reference"),
         (("--reference", "me.wav"), "go with --text"),
         (("--speaker", "eric"), "go with --text"),

@@ -21,29 +21,32 @@ class Impostor:
         self.oracle = oracle
         self.slip = slip
 
-    def prompt(
-        self, text: str, *, speaker: str, voice: None, language: str, streaming_text: bool | None
-    ) -> SimpleNamespace:
-        trace = self.oracle.speak(Case(text, speaker, language, streaming_text, 1))
+    def prompt(self, text: str, *, voice: None, **options: Any) -> SimpleNamespace:
+        trace = self.oracle.speak(Case(text, max_frames=1, **options))
         return SimpleNamespace(rows=trace.prompt, trailing=trace.trailing)
 
-    def speak(self, text: str, *, voice: None, greedy: bool, max_frames: int, **options: Any) -> SimpleNamespace:
-        assert greedy
-        trace = self.oracle.speak(Case(text, max_frames=max_frames, **options))
+    def speak(
+        self, text: str, *, voice: None, greedy: bool, split: bool, budget: bool, watchdog: bool, **options: Any
+    ) -> SimpleNamespace:
+        assert greedy == (options["seed"] is None)
+        assert (split, budget, watchdog) == (False, False, False)
+        trace = self.oracle.speak(Case(text, **options))
         codes = trace.codes.copy()
         if self.slip is not None:
             codes[1, self.slip] += 1
         return SimpleNamespace(codes=codes, selections=trace.selections, stop=trace.stop, samples=trace.samples)
 
 
-def compare_two_cases(checkpoint: Path, monkeypatch: pytest.MonkeyPatch, slip: int | None) -> tuple[int, Any]:
+def compare_two_cases(
+    checkpoint: Path, monkeypatch: pytest.MonkeyPatch, slip: int | None, *more: str
+) -> tuple[int, Any]:
     def load(package: Path, *, threads: int | None, pretokenizer: str) -> Any:
         assert (package, pretokenizer) == (Path("package"), "directory")
         return Impostor(Oracle.load(checkpoint, threads), slip)
 
     monkeypatch.setattr(TTS, "load", load)
     options = ["--cases", "2", "--max-frames", "4", "--threads", "1", "--json"]
-    result = CliRunner().invoke(parity, ["package", str(checkpoint), *options], catch_exceptions=False)
+    result = CliRunner().invoke(parity, ["package", str(checkpoint), *options, *more], catch_exceptions=False)
     return result.exit_code, json.loads(result.stdout)
 
 
@@ -52,6 +55,12 @@ def test_upstream_equals_itself(tiny_checkpoint: Path, monkeypatch: pytest.Monke
     assert (status, document["equal"]) == (0, True)
     assert document["summary"]["tokens"] == document["summary"]["equal_tokens"] == 2 * (4 * 16 + 1)
     assert document["summary"]["worst_prompt_relative"] == 0
+
+
+def test_upstream_equals_itself_with_every_seed(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    status, document = compare_two_cases(tiny_checkpoint, monkeypatch, None, "--seed", "3", "--seed", "4")
+    assert (status, document["equal"]) == (0, True)
+    assert [case["seed"] for case in document["cases"]] == [3, 4, 3, 4]
 
 
 def test_one_wrong_code_fails_the_command(tiny_checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ from rich.console import Console
 from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.compare import CaseReport, compare
 from qwen3_tts_ncnn.parity.report import print_table, to_json
+from qwen3_tts_ncnn.parity.settings import SamplingSettings
 from qwen3_tts_ncnn.parity.trace import Heard
 from tests.parity.synthetic_traces import CASE, CLONING, heard, oracle_trace, package_trace, with_token
 
@@ -27,7 +28,7 @@ def reports() -> list[CaseReport]:
 
 
 def printed(of: list[CaseReport]) -> str:
-    console = Console(width=140, record=True, file=io.StringIO())
+    console = Console(width=160, record=True, file=io.StringIO())
     print_table(of, console)
     return console.export_text()
 
@@ -60,7 +61,7 @@ def test_the_summary_counts_cases_and_tokens() -> None:
 def test_the_table_has_a_row_for_each_case_with_the_text_as_it_is() -> None:
     rows = printed(reports()).splitlines()
     assert [row.split()[:3] for row in rows[1:4]] == [["1", "4", "65/65"], ["2", "4", "64/65"], ["3", "4", "64/65"]]
-    assert "speaker  eric    chinese   streaming  different  [bold]你好[/bold]" in rows[2]
+    assert "speaker  eric    chinese   streaming  greedy  different  [bold]你好[/bold]" in rows[2]
 
 
 def test_json_of_identical_waves_is_valid_and_says_inf() -> None:
@@ -92,6 +93,47 @@ def test_json_names_the_first_mismatch() -> None:
         },
     }
     assert [case["verdict"] for case in document["cases"]] == ["equal", "different", "near tie"]
+
+
+def sampled() -> list[CaseReport]:
+    """An equal case as told, and one of a described voice with another draw."""
+    oracle = oracle_trace(4)
+    settings = SamplingSettings(temperature=0.3, predictor_top_k=1)
+    told = Case("Hi.", "eric", instruct="Slowly.", seed=2**40)
+    designed = Case("Hi.", instruct="A calm old man, a bit tired.", seed=0, settings=settings)
+    return [
+        compare(told, package_trace(oracle), oracle),
+        compare(designed, with_token(oracle, 2, 3, 204), oracle),
+    ]
+
+
+def test_the_table_tells_seed_and_mode_and_shortens_a_description() -> None:
+    rows = printed(sampled()).splitlines()
+    assert rows[1].split("  eos   ")[1].split("  ")[:2] == ["speaker + instruction", "eric"]
+    assert rows[1].rstrip().endswith("default  1099511627776  equal      Hi.")
+    assert "design                 A calm old man, a b…  auto      default  0              different  Hi." in rows[2]
+
+
+def test_another_draw_is_told_without_a_margin() -> None:
+    text = printed(sampled())
+    assert "case 2: different: first at frame 2, codebook 3: package 204, upstream drew 203\n" in text
+
+
+def test_json_has_seed_instruction_and_settings() -> None:
+    greedy = strict(to_json(reports()))["cases"][0]
+    assert (greedy["seed"], greedy["instruct"], greedy["settings"]) == (None, None, {})
+    told, designed = strict(to_json(sampled()))["cases"]
+    assert (told["mode"], told["seed"], told["instruct"]) == ("speaker + instruction", 2**40, "Slowly.")
+    assert (designed["mode"], designed["seed"], designed["speaker"]) == ("design", 0, None)
+    assert designed["settings"] == {"temperature": 0.3, "predictor_top_k": 1}
+
+
+def test_json_stays_valid_where_nothing_else_could_be_drawn() -> None:
+    oracle = oracle_trace(4)
+    alone = replace(oracle, margins=oracle.margins * np.inf, runners_up=np.full_like(oracle.runners_up, -1))
+    document = strict(to_json([compare(replace(CASE, seed=0), with_token(alone, 1, 0, 9), alone)]))
+    first = document["cases"][0]["tokens"]["first_mismatch"]
+    assert (first["oracle_runner_up"], first["oracle_margin"], first["near_tie"]) == (None, "inf", False)
 
 
 def cloned() -> list[CaseReport]:

@@ -22,6 +22,12 @@ def base(tiny_base_package: Path) -> TTS:
 
 
 @pytest.fixture(scope="session")
+def design(tiny_design_package: Path) -> TTS:
+    """The tiny VoiceDesign package, loaded."""
+    return TTS.load(tiny_design_package, threads=THREADS)
+
+
+@pytest.fixture(scope="session")
 def tiny_codec_package(tiny_checkpoint: Path, tiny_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package of the tiny checkpoint's codec alone. Read it, never change it."""
     from qwen3_tts_ncnn.convert.checkpoint import open_checkpoint

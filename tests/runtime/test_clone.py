@@ -100,6 +100,7 @@ class Unread(io.BytesIO):
         ("", "the transcript is empty: give at least one visible character"),
         (" \n", "the transcript is blank (length 2, nothing visible): give at least one visible character"),
         ("\u200b", "the transcript is blank (length 1, nothing visible): give at least one visible character"),
+        ("a\0b", "the transcript has a NUL character (U+0000) at position 1, expected text: remove it"),
         ("a\ud800", "the transcript has a lone surrogate (U+D800) at position 1, expected valid Unicode: "),
     ],
 )

@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from qwen3_tts_ncnn.runtime.errors import NumericalError
 from qwen3_tts_ncnn.runtime.generation import Generation, GenerationOptions, process_talker_logits
+from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.prompt import Prompt
 from qwen3_tts_ncnn.runtime.sampling import Sampling
 from tests.runtime.fakes import FakePredictor, FakeTalker
@@ -151,3 +153,30 @@ def test_a_penalty_falls_before_the_bans() -> None:
     scores = process_talker_logits(logits, [3, 4, 4], CODEC_IDS, 2.0)
     assert scores[[2, 3, 4, 5]].tolist() == [-1, -2, -2, -1]
     assert scores[EOS] == -1
+
+
+class BrokenTalker(FakeTalker):
+    """Its logits are NaN after two steps."""
+
+    def logits(self, hidden: Floats) -> Floats:
+        return super().logits(hidden) * (np.float32(np.nan) if len(self.steps) == 2 else np.float32(1))
+
+
+class BrokenPredictor(FakePredictor):
+    """Chooses codebooks 1 to 15 one by one; in frame 1, the logits of codebook 5 are NaN."""
+
+    def fill(self, hidden: Floats, first: Floats, choose: Any) -> tuple[list[int], Floats]:
+        self.hidden.append(hidden[0].tolist())
+        bad = (len(self.hidden) - 1, 5)
+        logits = np.zeros(2048, dtype=np.float32)
+        codes = [choose(np.full_like(logits, np.nan) if (1, book) == bad else logits) for book in range(1, 16)]
+        return codes, first
+
+
+def test_logits_that_are_no_numbers_are_an_error_that_names_the_step() -> None:
+    with pytest.raises(NumericalError) as caught:
+        list(generation(BrokenTalker([7, 8, 9, EOS])))
+    assert str(caught.value).startswith("frame 2, codebook 0: the highest of 3072 logits is nan, expected")
+    with pytest.raises(NumericalError) as caught:
+        list(generation(FakeTalker([7, 8, 9, EOS]), predictor=BrokenPredictor()))
+    assert str(caught.value).startswith("frame 1, codebook 5: the highest of 2048 logits is nan, expected")

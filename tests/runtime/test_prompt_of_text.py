@@ -99,3 +99,34 @@ def test_a_language_and_a_dialect_are_one_row_more_than_auto(tts: TTS) -> None:
     dialect = tts._talker.codec_rows([tts.manifest.dialects["sichuan_dialect"]])
     pad = tts._talker.text_rows([tts.manifest.text.tts_pad])
     assert np.array_equal(rows["auto"][5:6], pad + dialect)
+
+
+@pytest.mark.parametrize(
+    ("written", "name"),
+    [
+        ("zh", "chinese"),
+        ("zh-CN", "chinese"),
+        ("ZH_hant_tw", "chinese"),
+        ("EN", "english"),
+        ("en-US", "english"),
+        ("ja_JP", "japanese"),
+        ("ja-jp.UTF-8", "japanese"),
+        ("pt-BR", "portuguese"),
+        ("ger", "german"),
+        ("KOREAN", "korean"),
+    ],
+)
+def test_a_language_may_be_written_as_a_name_a_code_or_a_tag(tts: TTS, written: str, name: str) -> None:
+    rows, expected = (tts.prompt("Hi.", speaker="ryan", language=language).rows for language in (written, name))
+    assert np.array_equal(rows, expected)
+    row = tts._talker.codec_rows([tts.manifest.languages[name]])
+    assert np.array_equal(rows[5:6], tts._talker.text_rows([tts.manifest.text.tts_pad]) + row)
+
+
+@pytest.mark.parametrize("written", [None, "auto", "AUTO", ""])
+def test_no_language_is_automatic(tts: TTS, written: str | None) -> None:
+    rows, automatic = (tts.prompt("Hi.", speaker="ryan", language=language).rows for language in (written, "auto"))
+    assert np.array_equal(rows, automatic)
+    pad = tts._talker.text_rows([tts.manifest.text.tts_pad])
+    nothink = tts._talker.codec_rows([tts.manifest.codec_ids.nothink])
+    assert np.array_equal(rows[3:4], pad + nothink)

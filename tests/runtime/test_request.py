@@ -67,41 +67,79 @@ def voice(width: int = 8, model: str = "little-base-fp32") -> Voice:
 
 
 def test_a_custom_voice_package_speaks_as_a_speaker_alone() -> None:
-    check_mode(PACKAGE, "anyone", None)
-    assert refusal(check_mode, PACKAGE, None, None) == (
+    check_mode(PACKAGE, "anyone", None, None)
+    assert refusal(check_mode, PACKAGE, None, None, None) == (
         "little-fp32 needs a speaker: choose one of Ryan, Uncle_Fu, Eric"
     )
     for speaker in (None, "Ryan"):
-        assert refusal(check_mode, PACKAGE, speaker, voice()) == (
+        assert refusal(check_mode, PACKAGE, speaker, voice(), None) == (
             "little-fp32 is a custom_voice package, which speaks with its own speakers alone: "
             "leave the voice out and choose one of Ryan, Uncle_Fu, Eric, or use a base package"
         )
 
 
 def test_a_base_package_speaks_with_a_voice_alone() -> None:
-    check_mode(BASE, None, voice())
-    assert refusal(check_mode, BASE, None, None) == "little-fp32 needs a voice: clone one from a recording"
+    check_mode(BASE, None, voice(), None)
+    assert refusal(check_mode, BASE, None, None, None) == "little-fp32 needs a voice: clone one from a recording"
     for given in (None, voice()):
-        assert refusal(check_mode, BASE, "Ryan", given) == (
+        assert refusal(check_mode, BASE, "Ryan", given, None) == (
             "little-fp32 is a base package, which has no speakers, but speaker 'Ryan' was given: "
             "leave it out and give a voice, or use a custom_voice package"
         )
 
 
 def test_a_voice_of_another_width_says_both_widths_and_who_made_it() -> None:
-    assert refusal(check_mode, BASE, None, voice(2048, "qwen3-tts-12hz-1.7b-base-fp32")) == (
+    assert refusal(check_mode, BASE, None, voice(2048, "qwen3-tts-12hz-1.7b-base-fp32"), None) == (
         "the voice, made with qwen3-tts-12hz-1.7b-base-fp32, has an x-vector of 2048 values, little-fp32 takes 8: "
         "clone the recording again with this package"
     )
-    assert refusal(check_mode, BASE, None, voice(7, "")).startswith("the voice has an x-vector of 7 values, ")
+    assert refusal(check_mode, BASE, None, voice(7, ""), None).startswith("the voice has an x-vector of 7 values, ")
 
 
-@pytest.mark.parametrize("speaker", [None, "Ryan"])
+CALM = "A calm old man."
+
+
+def test_an_instruction_is_followed_by_a_custom_voice_package_of_1_7b_and_refused_with_the_reason_by_0_6b() -> None:
+    check_mode(manifest(size="1b7"), "Ryan", None, CALM)
+    check_mode(manifest(size="1b7"), "Ryan", None, None)
+    assert refusal(check_mode, PACKAGE, "Ryan", None, CALM) == (
+        "little-fp32 follows no instruction, because its checkpoint's size was not trained to (upstream drops it "
+        "without a word): leave it out, or use a custom_voice package of 1.7B"
+    )
+    assert refusal(check_mode, manifest(size="1b7"), None, None, CALM).startswith("little-fp32 needs a speaker: ")
+
+
+@pytest.mark.parametrize("size", ["0b6", "1b7"])
 @pytest.mark.parametrize("given", [None, voice()], ids=["", "voice"])
-def test_a_voice_design_package_is_not_spoken_with_yet(speaker: str | None, given: Voice | None) -> None:
-    assert refusal(check_mode, manifest(type="voice_design", speakers={}), speaker, given) == (
-        "little-fp32 is a voice_design package, and this version speaks with named speakers and cloned voices alone: "
-        "use a custom_voice or a base package"
+def test_a_base_package_follows_no_instruction_whatever_its_size(size: str, given: Voice | None) -> None:
+    assert refusal(check_mode, base_manifest(size=size), None, given, CALM) == (
+        "little-fp32 is a base package, which follows no instruction: leave it out, or use a voice_design or "
+        "1.7B custom_voice package"
+    )
+
+
+DESIGN = manifest(type="voice_design", speakers={})
+
+
+def test_a_voice_design_package_speaks_by_an_instruction_alone() -> None:
+    check_mode(DESIGN, None, None, CALM)
+    assert refusal(check_mode, DESIGN, None, None, None) == (
+        "little-fp32 needs an instruction that describes the voice, such as 'a calm old man'"
+    )
+
+
+@pytest.mark.parametrize("instruct", [None, CALM])
+@pytest.mark.parametrize(
+    ("speaker", "given", "what"),
+    [("Ryan", None, "speaker 'Ryan'"), (None, voice(), "a voice"), ("Ryan", voice(), "speaker 'Ryan'")],
+    ids=["speaker", "voice", "both"],
+)
+def test_a_voice_design_package_has_no_speakers_and_takes_no_voice(
+    instruct: str | None, speaker: str | None, given: Voice | None, what: str
+) -> None:
+    assert refusal(check_mode, DESIGN, speaker, given, instruct) == (
+        f"little-fp32 is a voice_design package, which speaks as an instruction describes, but {what} was given: "
+        "leave it out, or use a custom_voice or base package"
     )
 
 
@@ -115,15 +153,21 @@ def test_only_a_package_with_a_speaker_encoder_clones() -> None:
 
 @pytest.mark.parametrize(
     ("language", "id"),
-    [("chinese", CHINESE), ("english", ENGLISH), ("English", ENGLISH), ("auto", None), ("AUTO", None), (None, None)],
+    [
+        *(("chinese", CHINESE), ("english", ENGLISH), ("English", ENGLISH), ("zh-CN", CHINESE), ("EN_us", ENGLISH)),
+        *(("auto", None), ("AUTO", None), ("", None), (None, None)),
+    ],
 )
-def test_a_language_is_found_in_whatever_case(language: str | None, id: int | None) -> None:
+def test_a_language_is_found_by_name_code_or_tag_in_whatever_case(language: str | None, id: int | None) -> None:
     assert language_id(PACKAGE, language, "Ryan") == id
 
 
 @pytest.mark.parametrize(
     ("language", "id"),
-    [("chinese", SICHUAN), ("Chinese", SICHUAN), ("auto", SICHUAN), (None, SICHUAN), ("english", ENGLISH)],
+    [
+        *(("chinese", SICHUAN), ("Chinese", SICHUAN), ("zh", SICHUAN), ("zh-Hans-CN", SICHUAN)),
+        *(("auto", SICHUAN), (None, SICHUAN), ("english", ENGLISH), ("en-GB", ENGLISH)),
+    ],
 )
 def test_a_dialect_takes_the_place_of_chinese_and_auto_alone(language: str | None, id: int) -> None:
     assert language_id(PACKAGE, language, "Eric") == id
@@ -134,7 +178,10 @@ def test_a_dialect_takes_the_place_of_chinese_and_auto_alone(language: str | Non
 def test_an_unknown_language_and_a_dialect_list_the_valid_ones(language: str, speaker: str) -> None:
     with pytest.raises(ModeError) as caught:
         language_id(PACKAGE, language, speaker)
-    assert str(caught.value) == f"little-fp32 has no language {language!r}: choose one of auto, chinese, english"
+    assert str(caught.value) == (
+        f"little-fp32 has no language {language!r}: choose one of auto, chinese (zh), "
+        "english (en), by name, code or BCP-47 tag"
+    )
 
 
 def test_what_is_not_asked_for_is_the_checkpoint_s_own() -> None:

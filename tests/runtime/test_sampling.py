@@ -7,18 +7,20 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from qwen3_tts_ncnn.runtime.errors import OptionError
+from qwen3_tts_ncnn.runtime.errors import NumericalError, OptionError
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.sampling import (
-    NumpySource,
     Sampling,
     choose,
+    draw,
     keep_top_k,
     keep_top_p,
     penalize_repetition,
     softmax,
     suppress,
+    temper,
 )
+from qwen3_tts_ncnn.runtime.torch_random import TorchSource
 
 NO = -math.inf
 GREEDY = Sampling(greedy=True)
@@ -87,6 +89,12 @@ def test_top_p_keeps_the_fewest_that_reach_p() -> None:
     assert np.array_equal(keep_top_p(given, 0.6)[[1, 3]], given[[1, 3]])
 
 
+def test_temperature_divides() -> None:
+    assert temper(logits(1, -2, NO), 0.5).tolist() == [2, -4, NO]
+    assert temper(logits(1, -2, NO), 1.0).tolist() == [1, -2, NO]
+    assert temper(logits(1), 3.0).dtype == np.float32
+
+
 def test_softmax_is_float32_and_stable() -> None:
     assert softmax(logits(1000, 1000, NO)).tolist() == [0.5, 0.5, 0]
     assert softmax(logits(0, 1)).dtype == np.float32
@@ -119,12 +127,40 @@ def test_every_entry_is_drawn_for_the_impossible_ones_too() -> None:
     assert draws.counts == [5]
 
 
+def test_a_chance_of_zero_takes_its_id() -> None:
+    """Once in 2^53 draws. It is torch's way too, of an impossible id as well (0 / 0)."""
+    assert draw(logits(0.5, 0.25, 0.25), Draws(1.0, 0.0, 1e-30)) == 1
+    assert draw(logits(0.5, 0.5, 0.0), Draws(0.0, 1.0, 0.0)) == 2
+
+
+@pytest.mark.parametrize("sampling", [GREEDY, Sampling(greedy=False, temperature=0.9, top_k=2, top_p=0.5)])
+@pytest.mark.parametrize(
+    ("given", "highest"),
+    [((1, math.nan, 2), "nan"), ((math.nan,) * 3, "nan"), ((1, math.inf, NO), "inf"), ((NO, NO, NO), "-inf")],
+)
+def test_logits_that_are_no_numbers_are_an_error(sampling: Sampling, given: tuple[float, ...], highest: str) -> None:
+    draws = Draws(1.0)
+    with pytest.raises(NumericalError) as caught:
+        choose(logits(*given), sampling, draws)
+    assert str(caught.value) == (
+        f"the highest of 3 logits is {highest}, expected a finite number: check the package with "
+        "`qwen3-tts-ncnn verify`; where it is whole, the checkpoint is broken or was converted wrongly"
+    )
+    assert draws.counts == []
+
+
+@pytest.mark.parametrize("temperature", [1e-6, 1e30])
+def test_the_coldest_and_the_hottest_are_numbers_still(temperature: float) -> None:
+    given, sampling = logits(1e30, -1e30, NO, 1e-30), Sampling(greedy=False, temperature=temperature, top_p=0.999)
+    assert choose(given, sampling, Draws(1.0)) == 0
+
+
 def test_an_equal_draw_goes_to_the_lowest_id() -> None:
     assert choose(logits(1, 1, 1), Sampling(greedy=False), Draws(1.0)) == 0
 
 
 def test_what_is_filtered_is_never_drawn() -> None:
-    source = NumpySource(0)
+    source = TorchSource(0)
     given = logits(5, 1, 5, 0, 4)
     chosen = {choose(given, Sampling(greedy=False, temperature=100.0, top_k=3), source) for _ in range(300)}
     assert chosen == {0, 2, 4}
@@ -139,19 +175,12 @@ def test_temperature_comes_before_top_p() -> None:
 
 
 def test_draws_follow_the_probabilities() -> None:
-    source, count = NumpySource(1), 20_000
+    source, count = TorchSource(1), 20_000
     given = logits(*np.log([0.6, 0.3, 0.1]))
     chosen = np.bincount([choose(given, Sampling(greedy=False), source) for _ in range(count)], minlength=3)
     # Four standard deviations of a binomial.
     for seen, probability in zip(chosen / count, (0.6, 0.3, 0.1), strict=True):
         assert abs(seen - probability) < 4 * math.sqrt(probability * (1 - probability) / count)
-
-
-def test_the_same_seed_is_the_same_chance() -> None:
-    one, same, other = (NumpySource(seed).exponential(100) for seed in (7, 7, 8))
-    assert np.array_equal(one, same)
-    assert not np.array_equal(one, other)
-    assert not np.array_equal(NumpySource(None).exponential(100), NumpySource(None).exponential(100))
 
 
 @pytest.mark.parametrize(
@@ -161,6 +190,7 @@ def test_the_same_seed_is_the_same_chance() -> None:
         ({"temperature": -1.0}, "temperature is -1.0, expected above 0"),
         ({"temperature": math.nan}, "temperature is nan, expected above 0"),
         ({"temperature": math.inf}, "temperature is inf, expected above 0"),
+        ({"temperature": 9e-7}, "temperature is 9e-07, expected 1e-06 or more; for no chance at all use greedy"),
         ({"top_k": -1}, "top_k is -1, expected 0 (all) or more"),
         ({"top_p": 0.0}, "top_p is 0.0, expected above 0 and at most 1"),
         ({"top_p": 1.5}, "top_p is 1.5, expected above 0 and at most 1"),

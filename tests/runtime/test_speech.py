@@ -6,15 +6,19 @@ import numpy as np
 import pytest
 import soundfile
 
+from qwen3_tts_ncnn.convert.export.check import signal_to_noise
 from qwen3_tts_ncnn.runtime import TTS, ModeError, OptionError, PackageError, Speech, TextError
 from tests.conftest import THREADS
+
+# Most runs here are cut after a few frames.
+pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.tts.SpeechWarning")
 
 TEXT = "Hello there, it's a fine day."
 
 
 @pytest.fixture(scope="module")
 def greedy(tts: TTS) -> Speech:
-    return tts.speak(TEXT, speaker="ryan", language="english", greedy=True)
+    return tts.speak(TEXT, speaker="ryan", language="english", greedy=True, watchdog=False)
 
 
 def test_a_run_ends_by_itself_and_its_parts_fit_together(tts: TTS, greedy: Speech) -> None:
@@ -34,13 +38,15 @@ def test_a_run_ends_by_itself_and_its_parts_fit_together(tts: TTS, greedy: Speec
 
 def test_greedy_is_the_same_every_time_whatever_the_seed(tts: TTS, greedy: Speech) -> None:
     for seed in (None, 1, 2):
-        again = tts.speak(TEXT, speaker="ryan", language="english", greedy=True, seed=seed)
+        again = tts.speak(TEXT, speaker="ryan", language="english", greedy=True, watchdog=False, seed=seed)
+        assert again.seed is None
         assert np.array_equal(again.codes, greedy.codes)
         assert np.array_equal(again.samples, greedy.samples)
 
 
 def test_the_same_seed_is_the_same_speech_and_another_is_another(tts: TTS) -> None:
     one, same, other = (tts.speak(TEXT, speaker="ryan", seed=seed, max_frames=5) for seed in (7, 7, 8))
+    assert (one.seed, same.seed, other.seed) == (7, 7, 8)
     assert np.array_equal(one.codes, same.codes)
     assert np.array_equal(one.samples, same.samples)
     assert not np.array_equal(one.codes, other.codes)
@@ -49,10 +55,29 @@ def test_the_same_seed_is_the_same_speech_and_another_is_another(tts: TTS) -> No
 def test_without_a_seed_two_runs_differ(tts: TTS) -> None:
     one, other = (tts.speak(TEXT, speaker="ryan", max_frames=5) for _ in range(2))
     assert not np.array_equal(one.codes, other.codes)
+    assert one.seed != other.seed
+
+
+def test_a_seed_that_was_drawn_gives_the_same_speech_again(tts: TTS) -> None:
+    drawn = tts.speak(TEXT, speaker="ryan", max_frames=5)
+    assert drawn.seed is not None
+    again = tts.speak(TEXT, speaker="ryan", max_frames=5, seed=drawn.seed)
+    assert np.array_equal(again.samples, drawn.samples)
+
+
+def test_the_same_seed_is_the_same_speech_on_one_thread_and_on_two(tts: TTS, tiny_package: Path) -> None:
+    """Two frames: where the second core is busy, a step on two threads takes a hundred times as long."""
+    two_threads = TTS.load(tiny_package, threads=2)
+    one, two = (loaded.speak(TEXT, speaker="ryan", seed=7, max_frames=2) for loaded in (tts, two_threads))
+    assert np.array_equal(one.codes, two.codes)
+    assert np.array_equal(one.selections, two.selections)
+    assert signal_to_noise(two.samples, one.samples) >= 100
 
 
 def test_two_packages_speak_alike(tiny_package: Path, greedy: Speech) -> None:
-    again = TTS.load(str(tiny_package), threads=THREADS).speak(TEXT, speaker="ryan", language="english", greedy=True)
+    again = TTS.load(str(tiny_package), threads=THREADS).speak(
+        TEXT, speaker="ryan", language="english", greedy=True, watchdog=False
+    )
     assert np.array_equal(again.samples, greedy.samples)
 
 
@@ -87,7 +112,7 @@ def test_a_run_leaves_nothing_behind(tts: TTS, greedy: Speech) -> None:
     tts.speak("Another one.", speaker="serena", seed=1, max_frames=7)
     with pytest.raises(KeyboardInterrupt):
         tts.speak("Broken off.", speaker="eric", seed=1, on_frame=break_off)
-    again = tts.speak(TEXT, speaker="ryan", language="english", greedy=True)
+    again = tts.speak(TEXT, speaker="ryan", language="english", greedy=True, watchdog=False)
     assert np.array_equal(again.samples, greedy.samples)
 
 
@@ -126,6 +151,12 @@ def test_names_are_the_checkpoint_s(tts: TTS) -> None:
         ),
         ("", {"speaker": "ryan"}, TextError, r"^the text is empty: "),
         (" \n\t", {"speaker": "ryan"}, TextError, r"^the text is blank "),
+        ("\x07\x1b\u200b", {"speaker": "ryan"}, TextError, r"^the text is blank \(length 3, nothing visible\): "),
+        ("a\0b", {"speaker": "ryan"}, TextError, r"^the text has a NUL character \(U\+0000\) at position 1, "),
+        ("a\udc80", {"speaker": "ryan"}, TextError, r"^the text has a lone surrogate \(U\+DC80\) at position 1, "),
+        ("Hi.", {"speaker": "ryan", "seed": 2**64}, OptionError, r"^seed is 18446744073709551616, expected "),
+        ("Hi.", {"speaker": "ryan", "seed": "7"}, OptionError, r"^seed is '7', expected a whole number"),
+        ("Hi.", {"speaker": "ryan", "instruct": "Softly."}, ModeError, r"follows no instruction, because its .* size "),
         ("Hi.", {"speaker": "ryan", "max_frames": 0}, OptionError, r"^max_frames is 0, "),
         ("Hi.", {"speaker": "ryan", "predictor_top_p": 2.0}, OptionError, r"^predictor_top_p is 2\.0, "),
     ],

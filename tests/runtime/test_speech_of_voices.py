@@ -15,6 +15,9 @@ from qwen3_tts_ncnn.runtime import tts as tts_module
 from qwen3_tts_ncnn.runtime.cloning import PrimedReference, prime
 from tests.runtime.recordings import RATE, SAID, recording
 
+# Most runs here are cut after a few frames.
+pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.tts.SpeechWarning")
+
 TEXT = "Hello there, it's a fine day."
 ROLE, PREFIX = 3, 5  # rows: the role; nothink, think_bos, think_eos, x-vector, pad
 FRAMES = 25  # of two seconds
@@ -53,7 +56,7 @@ def speak(base: TTS, voice: Voice, text: str = TEXT, **options: Any) -> Speech:
 
 
 def test_by_x_vector_a_run_ends_by_itself_and_is_decoded_alone(base: TTS, by_x_vector: Voice) -> None:
-    speech = speak(base, by_x_vector, max_frames=None)
+    speech = speak(base, by_x_vector, max_frames=None, watchdog=False)
     assert speech.stop == "eos"
     assert 2 <= len(speech.codes) < 100
     assert np.array_equal(speech.samples, base.codec.decode_chunked(speech.codes))
@@ -174,6 +177,11 @@ REFUSED: list[tuple[str, Callable[[TTS, Voice], dict[str, Any]], str]] = [
         lambda _base, voice: {"voice": Voice(voice.x_vector.repeat(2), model="of-the-1.7b")},
         "the voice, made with of-the-1.7b, has an x-vector of 128 values, tiny-base-fp32 takes 64: "
         "clone the recording again with this package",
+    ),
+    (
+        "base",
+        lambda _base, voice: {"voice": voice, "instruct": "Softly."},
+        "tiny-base-fp32 is a base package, which follows no instruction: leave it out, or use a voice_design or ",
     ),
     (
         "base",
