@@ -44,9 +44,9 @@ def stops(
 
 
 def test_the_reasons_are_the_strings_that_a_program_reads() -> None:
-    assert [str(reason) for reason in StopReason] == ["eos", "limit", "budget", "repeat", "silence"]
+    assert [str(reason) for reason in StopReason] == ["eos", "limit", "repeat", "silence"]
     assert StopReason.EOS == "eos"
-    assert json.dumps({"stop": StopReason.BUDGET}) == '{"stop": "budget"}'
+    assert json.dumps({"stop": StopReason.REPEAT}) == '{"stop": "repeat"}'
 
 
 def test_a_budget_grows_with_the_text() -> None:
