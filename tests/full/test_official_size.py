@@ -9,8 +9,12 @@ import soundfile
 
 from qwen3_tts_ncnn.parity.clips import speech_like
 from tests.full.command import command
+from tests.full.memory import AVAILABLE, Peak
 
-pytestmark = pytest.mark.full
+pytestmark = [
+    pytest.mark.full,
+    pytest.mark.skipif(not AVAILABLE, reason="memory is measured through Linux's /proc"),
+]
 
 GIGABYTE = 10**9
 MINUTE = 60.0
@@ -37,6 +41,11 @@ VOICES = (
     (CHINESE, TRANSCRIPT, "chinese", "--whole-text"),
     (ENGLISH, TRANSCRIPT, "english", "--streaming-text"),
 )
+# One of each size that draws: 30 and 33 frames, and the best two of no draw are closer than 2e-3 of themselves.
+SAMPLED = (
+    ("custom_voice", WELCOME, ("--speaker", "serena"), "5"),
+    ("voice_design", ENGLISH, ("--instruct", "A calm old man with a deep, warm voice."), "5"),
+)
 
 
 class Official(NamedTuple):
@@ -45,12 +54,12 @@ class Official(NamedTuple):
     checkpoint: Path
     package: Path
     seconds: float
-    peak: int
+    peak: Peak
 
 
-def make(folder: Path, model_type: str, *options: str | Path) -> Official:
-    checkpoint, package = folder / f"0.6b-{model_type}", folder / f"0.6b-{model_type}-fp32"
-    command("checkpoint", checkpoint, "--preset", "0.6b", "--type", model_type)
+def make(folder: Path, preset: str, model_type: str, *options: str | Path) -> Official:
+    checkpoint, package = folder / f"{preset}-{model_type}", folder / f"{preset}-{model_type}-fp32"
+    command("checkpoint", checkpoint, "--preset", preset, "--type", model_type)
     run = command("convert", checkpoint, "-o", package, *options)
     return Official(checkpoint, package, run.seconds, run.peak)
 
@@ -62,12 +71,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def custom_voice(folder: Path) -> Official:
-    return make(folder, "custom_voice")
+    return make(folder, "0.6b", "custom_voice")
 
 
 @pytest.fixture(scope="module")
 def base(folder: Path, custom_voice: Official) -> Official:
-    return make(folder, "base", "--codec-from", custom_voice.package)
+    return make(folder, "0.6b", "base", "--codec-from", custom_voice.package)
+
+
+@pytest.fixture(scope="module")
+def voice_design(folder: Path) -> Official:
+    return make(folder, "1.7b", "voice_design")
 
 
 @pytest.fixture(scope="module")
@@ -80,19 +94,27 @@ def reference(folder: Path) -> Path:
 def compare(official: Official, *options: str | Path) -> dict[str, Any]:
     """What `parity` finds for one text."""
     run = command("parity", official.package, official.checkpoint, *options, "--max-frames", LIMIT, "--json")
-    print(f"parity: {run.seconds:.0f} s, {run.peak / GIGABYTE:.1f} GB at the peak (both models in one process)")
+    print(f"parity: {run.seconds:.0f} s, {run.peak.own / GIGABYTE:.1f} GB at the peak (both models in one process)")
     (case,) = json.loads(run.output)["cases"]
     return dict(case)
 
 
-@pytest.mark.parametrize("kind", ["custom_voice", "base"])
-def test_converting_stays_under_12_gb_and_15_minutes(kind: str, request: pytest.FixtureRequest) -> None:
+@pytest.mark.parametrize(
+    ("kind", "gigabytes"),
+    [("custom_voice", 12), ("base", 12), ("voice_design", 16)],
+    ids=["0.6b-custom_voice", "0.6b-base", "1.7b-voice_design"],
+)
+def test_converting_stays_under_15_minutes_and_its_gigabytes(
+    kind: str, gigabytes: int, request: pytest.FixtureRequest
+) -> None:
+    """The bound is on what the process and pnnx hold at one moment; they are not at their peaks together."""
     official: Official = request.getfixturevalue(kind)
+    own, child, together = (size / GIGABYTE for size in official.peak)
     print(
-        f"conversion of {kind}: {official.seconds:.0f} s, {official.peak / GIGABYTE:.1f} GB at the peak "
-        "(this process and pnnx added)"
+        f"conversion of {official.checkpoint.name}: {official.seconds:.0f} s; peaks: {own:.1f} GB in the process, "
+        f"{child:.1f} GB in pnnx ({own + child:.1f} GB added), {together:.1f} GB at one moment"
     )
-    assert official.peak < 12 * GIGABYTE
+    assert together < gigabytes
     assert official.seconds < 15 * MINUTE
 
 
@@ -109,6 +131,16 @@ def test_every_token_of_at_least_30_frames_of_a_speaker_is_equal(
     assert case["verdict"] == "equal"
     assert case["stop"]["frames"] >= 30
     assert case["tokens"]["equal"] == case["tokens"]["total"] >= 30 * 16
+
+
+@pytest.mark.parametrize(("kind", "text", "who", "seed"), SAMPLED, ids=["0.6b-speaker", "1.7b-design"])
+def test_every_token_of_at_least_25_sampled_frames_is_equal(
+    kind: str, text: str, who: tuple[str, str], seed: str, request: pytest.FixtureRequest
+) -> None:
+    case = compare(request.getfixturevalue(kind), "--text", text, *who, "--language", "english", "--seed", seed)
+    assert (case["verdict"], case["seed"]) == ("equal", int(seed))
+    assert case["stop"]["frames"] >= 25
+    assert case["tokens"]["equal"] == case["tokens"]["total"] >= 25 * 16
 
 
 @pytest.mark.parametrize(
