@@ -3,7 +3,9 @@
 import json
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -119,6 +121,27 @@ def test_options_that_do_not_belong_together_exit_with_2(
     result, asked = run(monkeypatch, [EQUAL], *options)
     assert (result.exit_code, asked) == (2, [])
     assert message in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("kind", "instructions", "modes"),
+    [
+        ("custom_voice", False, {"speaker": 24}),
+        ("custom_voice", True, {"speaker": 24, "speaker + instruction": 8}),
+        ("base", False, {"x-vector": 18, "in context": 18}),
+        ("voice_design", True, {"design": 24}),
+    ],
+)
+def test_the_suite_is_that_of_the_checkpoint_s_type(kind: str, instructions: bool, modes: dict[str, int]) -> None:
+    oracle: Any = SimpleNamespace(
+        kind=kind,
+        takes_instructions=instructions,
+        speakers={"anna": None, "bo": "sichuan_dialect", "cem": None},
+        languages=["auto", "chinese", "english", "german"],
+    )
+    cases = cli._suite(oracle, 9)
+    assert Counter(case.mode for case in cases) == modes
+    assert {(case.max_frames, case.seed) for case in cases} == {(9, None)}
 
 
 def test_help_imports_no_torch() -> None:
