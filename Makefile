@@ -12,7 +12,7 @@ help:
 	@echo "make demo         a tiny random model: convert it, speak a sentence, compare it with PyTorch"
 	@echo "make test         every test but the official-size ones"
 	@echo "make check        ruff, format, mypy"
-	@echo "make parity-full  official sizes with random weights: convert, compare (35 minutes, 13 GB of memory)"
+	@echo "make parity-full  official sizes with random weights: convert, compare (an hour, 18 GB of memory)"
 	@echo "make clean        remove what these made, the environment included"
 
 env: $(VENV)/installed

@@ -1,5 +1,6 @@
 """One plan to one checked pair of `.param` and `.bin`."""
 
+import gc
 import shutil
 import tempfile
 from pathlib import Path
@@ -33,8 +34,10 @@ def export_graph(plan: "GraphPlan", package: Path) -> float:
         module = plan.build().eval()
         expected = expected_outputs(module, examples)
         traced = trace(module, plan.example(TRACED[0]), Path(folder))
-        # Gone before pnnx takes twice the weights' size: together they would not fit where either does.
+        # Gone before pnnx takes twice the weights' size: together they would not fit where either does. Tracing leaves
+        # the module in a cycle, so that dropping the name alone frees nothing (torch 2.13).
         del module
+        gc.collect()
         exported = convert_trace(traced, plan.example(TRACED[0]), plan.example(TRACED[1]))
         graph = finish_text(plan, exported.param)
         param, weights = package / f"{plan.name}.param", package / f"{plan.name}.bin"
