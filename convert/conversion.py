@@ -34,6 +34,7 @@ from qwen3_tts_ncnn.convert.package_tables import (
 from qwen3_tts_ncnn.convert.plans import GraphPlan, codec_plans, speech_plans
 from qwen3_tts_ncnn.convert.tokenizer import build_tokenizer_json
 from qwen3_tts_ncnn.runtime.errors import OutputError
+from qwen3_tts_ncnn.runtime.files import cannot_be_written, umask
 from qwen3_tts_ncnn.runtime.manifest import MANIFEST, CodecManifest, write_manifest
 from qwen3_tts_ncnn.runtime.package import TOKENIZER
 
@@ -60,7 +61,7 @@ def check_output_folder(output: Path, *, overwrite: bool) -> None:
     try:
         _refuse_output(output, overwrite)
     except OSError as error:  # a name that is too long, a folder that may not be entered
-        raise _cannot_be_written(output, error) from None
+        raise cannot_be_written(output, error) from None
 
 
 def _refuse_output(output: Path, overwrite: bool) -> None:
@@ -172,11 +173,6 @@ class _Conversion:
         return build_codec_manifest(self._checkpoint, self._codec_record, self._graphs, name)
 
 
-def _cannot_be_written(output: Path, error: OSError) -> OutputError:
-    reason = error.strerror or error
-    return OutputError(f"{output} cannot be written ({reason}): free some space or choose another place")
-
-
 @contextmanager
 def _staging(output: Path) -> Iterator[Path]:
     """A folder beside `output` that is gone afterwards, unless it was moved; a full disk is one clear line."""
@@ -186,7 +182,7 @@ def _staging(output: Path) -> Iterator[Path]:
         folder = Path(tempfile.mkdtemp(prefix=f".{output.name[:40]}-", dir=output.parent))
         yield folder
     except OSError as error:
-        raise _cannot_be_written(output, error) from error
+        raise cannot_be_written(output, error) from error
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
@@ -194,7 +190,7 @@ def _staging(output: Path) -> Iterator[Path]:
 
 def _put_in_place(folder: Path, output: Path) -> None:
     """Moves the finished package to its place; an old one there is moved aside first and comes back on failure."""
-    folder.chmod(0o777 & ~_umask())
+    folder.chmod(0o777 & ~umask())
     if not output.is_dir():
         folder.rename(output)
         return
@@ -207,9 +203,3 @@ def _put_in_place(folder: Path, output: Path) -> None:
         raise
     finally:
         shutil.rmtree(aside, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,15 +1,13 @@
 """Samples to sound files."""
 
 import io
-import os
-import tempfile
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 import soundfile
 
 from qwen3_tts_ncnn.runtime.errors import OptionError, OutputError
+from qwen3_tts_ncnn.runtime.files import cannot_be_written, check_place, write_beside
 from qwen3_tts_ncnn.runtime.mat import Floats
 
 # Sample formats by the name users give them: libsndfile's subtype.
@@ -27,15 +25,9 @@ def check_output(path: Path, subtype: str) -> None:
     if subtype not in subtypes:
         raise OptionError(f"{format} has no sample format {subtype!r}: choose one of {', '.join(subtypes)}")
     try:
-        is_folder, has_folder = path.is_dir(), path.parent.is_dir()
-    except OSError as error:  # a name that is too long, a folder that may not be entered
-        raise _cannot_be_written(path, error) from None
-    if is_folder:
-        raise OutputError(f"{path} is a folder, expected the path of a file")
-    if not has_folder:
-        raise OutputError(f"{path.parent} is not a folder, so {path.name} cannot be written there: create it first")
-    if not os.access(path.parent, os.W_OK):
-        raise OutputError(f"{path.parent} is a folder you may not write to: choose another place for {path.name}")
+        check_place(path)
+    except OSError as error:
+        raise cannot_be_written(path, error) from None
 
 
 def encode_audio(samples: Floats, sample_rate: int, *, format: str = "WAV", subtype: str = "pcm16") -> bytes:
@@ -58,35 +50,3 @@ def save_audio(path: Path, samples: Floats, sample_rate: int, *, subtype: str = 
     check_output(path, subtype)
     data = encode_audio(samples, sample_rate, format=FORMATS[path.suffix.lower()][0], subtype=subtype)
     write_beside(path, data)
-
-
-def write_beside(path: Path, data: bytes) -> None:
-    """Writes a file beside its place and renames it. Raises `OutputError`, leaving what was there."""
-    temporary: Path | None = None
-    try:
-        # Not the whole name: with what is added to it, it could be longer than the file system takes.
-        with tempfile.NamedTemporaryFile(dir=path.parent, prefix=f".{path.name[:40]}-", delete=False) as file:
-            temporary = Path(file.name)
-            _write_all(file, data)  # type: ignore[arg-type]
-        temporary.chmod(0o666 & ~_umask())
-        temporary.replace(path)
-    except OSError as error:
-        if temporary is not None:
-            temporary.unlink(missing_ok=True)
-        raise _cannot_be_written(path, error) from None
-
-
-def _cannot_be_written(path: Path, error: OSError) -> OutputError:
-    return OutputError(f"{path} cannot be written ({error.strerror}): free some space or choose another place")
-
-
-def _write_all(file: BinaryIO, data: bytes) -> None:
-    file.write(data)
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from qwen3_tts_ncnn.runtime.audio import write_beside
 from qwen3_tts_ncnn.runtime.errors import FormatError
+from qwen3_tts_ncnn.runtime.files import write_beside
 
 CODEBOOKS = 16
 CODE_BITS = 11

@@ -97,9 +97,9 @@ class TTS:
         if transcript is not None:
             check_text(transcript, "transcript")
         reference = read_reference(source, max_seconds=max_seconds)
-        for warning in (*reference.warnings, transcript and transcript_warning(transcript, reference.seconds)):
-            if warning:
-                warnings.warn(warning, ReferenceWarning, stacklevel=2)
+        doubt = None if transcript is None else transcript_warning(transcript, reference.seconds)
+        for warning in (*reference.warnings, *([] if doubt is None else [doubt])):
+            warnings.warn(warning, ReferenceWarning, stacklevel=2)
         if self._speaker_encoder is None:
             self._speaker_encoder = self._loader.speaker_encoder()
         return Voice(

@@ -19,8 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, deserialize
 
-from qwen3_tts_ncnn.runtime.audio import write_beside
 from qwen3_tts_ncnn.runtime.errors import FormatError, ModeError, OptionError, TextError
+from qwen3_tts_ncnn.runtime.files import write_beside
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.rvq_file import check_codes, pack_codes, read_bounded
 

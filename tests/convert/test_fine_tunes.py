@@ -90,7 +90,7 @@ def test_a_language_of_its_own_is_asked_for_by_name_and_code(fine_tune: Callable
 
 def test_extra_keys_change_nothing(fine_tune: Callable[[Change], Manifest], checkpoint: Checkpoint) -> None:
     def change(config: dict[str, Any]) -> None:
-        config.update(my_note="mine", _name_or_path="/home/me", transformers_version="9.9")
+        config.update(my_note="mine", _name_or_path="my/voice", transformers_version="9.9")
         config["talker_config"].update(lora_rank=8, pad_token_id=0)
         config["talker_config"]["code_predictor_config"]["notes"] = [1, {"a": None}]
 

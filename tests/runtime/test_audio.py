@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import soundfile
 
-from qwen3_tts_ncnn.runtime.audio import check_output, encode_audio, save_audio, write_beside
+from qwen3_tts_ncnn.runtime.audio import check_output, encode_audio, save_audio
 from qwen3_tts_ncnn.runtime.errors import OptionError, OutputError, TTSError
+from qwen3_tts_ncnn.runtime.files import write_beside
 from qwen3_tts_ncnn.runtime.mat import Floats
 
 STEP = 1 / 32768
