@@ -12,7 +12,7 @@ from torch import Tensor, nn
 
 from qwen3_tts_ncnn.convert.checkpoint.config import DecoderConfig
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
-from qwen3_tts_ncnn.convert.modules.layers import RMSNorm, SwiGLU, linear, rotate
+from qwen3_tts_ncnn.convert.modules.layers import RMSNorm, SwiGLU, joined_linear, linear, rotate
 
 
 class Attention(nn.Module):
@@ -20,9 +20,8 @@ class Attention(nn.Module):
 
     def __init__(self, config: DecoderConfig, weights: Weights) -> None:
         super().__init__()
-        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (
-            linear(weights / f"{name}_proj") for name in ("q", "k", "v", "o")
-        )
+        self.qkv_proj = joined_linear(*(weights / f"{name}_proj" for name in "qkv"))
+        self.o_proj = linear(weights / "o_proj")
         self.q_norm = RMSNorm((weights / "q_norm").take("weight"), config.rms_norm_eps)
         self.k_norm = RMSNorm((weights / "k_norm").take("weight"), config.rms_norm_eps)
         self.heads, self.kv_heads, self.head_dim = (
@@ -32,9 +31,11 @@ class Attention(nn.Module):
         )
 
     def forward(self, x: Tensor, mask: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
-        q = self.q_norm(self.q_proj(x).view(1, -1, self.heads, self.head_dim)).transpose(1, 2)  # 1, heads, n, d
-        k = self.k_norm(self.k_proj(x).view(1, -1, self.kv_heads, self.head_dim)).transpose(1, 2)
-        v = self.v_proj(x).view(1, -1, self.kv_heads, self.head_dim).transpose(1, 2)
+        widths = [heads * self.head_dim for heads in (self.heads, self.kv_heads, self.kv_heads)]
+        q, k, v = self.qkv_proj(x).split(widths, dim=-1)
+        q = self.q_norm(q.view(1, -1, self.heads, self.head_dim)).transpose(1, 2)  # 1, heads, n, d
+        k = self.k_norm(k.view(1, -1, self.kv_heads, self.head_dim)).transpose(1, 2)
+        v = v.view(1, -1, self.kv_heads, self.head_dim).transpose(1, 2)
         q, k = rotate(q, cos, sin), rotate(k, cos, sin)
         # pnnx folds this, and only this, form of grouped heads into SDPA; expand + reshape stays as layers.
         groups = self.heads // self.kv_heads

@@ -33,6 +33,18 @@ def linear(weights: Weights) -> nn.Linear:
     return linear_of(weight, bias)
 
 
+def joined_linear(*parts: Weights) -> nn.Linear:
+    """Linears of one input as one whose outputs lie end to end: a step is bound by how fast weights arrive, and one
+    large product reads them faster than several small ones."""
+    layers = [linear(part) for part in parts]
+    biases = [layer.bias for layer in layers if layer.bias is not None]
+    if biases and len(biases) != len(layers):
+        raise ValueError("cannot join Linears of which only some have a bias")
+    return linear_of(
+        torch.cat([layer.weight.detach() for layer in layers]), torch.cat(biases).detach() if biases else None
+    )
+
+
 def linear_of(weight: Tensor, bias: Tensor | None = None) -> nn.Linear:
     """A Linear of the given tensors, without initialising what is thrown away."""
     layer = nn.Linear(weight.shape[1], weight.shape[0], bias=bias is not None, device="meta")
@@ -59,15 +71,16 @@ def rotate(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
 
 
 class SwiGLU(nn.Module):
-    """down(silu(gate(x)) · up(x)) (M: `Qwen3TTSTalkerTextMLP`)."""
+    """down(silu(gate(x)) · up(x)) (M: `Qwen3TTSTalkerTextMLP`), gate and up as one Linear."""
 
-    def __init__(self, gate: nn.Linear, up: nn.Linear, down: nn.Linear) -> None:
+    def __init__(self, gate_up: nn.Linear, down: nn.Linear) -> None:
         super().__init__()
-        self.gate_proj, self.up_proj, self.down_proj = gate, up, down
+        self.gate_up_proj, self.down_proj = gate_up, down
 
     @classmethod
     def from_weights(cls, weights: Weights) -> Self:
-        return cls(*(linear(weights / name) for name in ("gate_proj", "up_proj", "down_proj")))
+        return cls(joined_linear(weights / "gate_proj", weights / "up_proj"), linear(weights / "down_proj"))
 
     def forward(self, x: Tensor) -> Tensor:
-        return self.down_proj(F.silu(self.gate_proj(x)) * self.up_proj(x))
+        gate, up = self.gate_up_proj(x).split(self.down_proj.in_features, dim=-1)
+        return self.down_proj(F.silu(gate) * up)
