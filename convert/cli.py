@@ -10,14 +10,15 @@ import click
 
 from qwen3_tts_ncnn import models
 from qwen3_tts_ncnn.runtime.cli.output import folder_size, print_json, size_text, tell
+from qwen3_tts_ncnn.runtime.manifest import MANIFEST
 from qwen3_tts_ncnn.runtime.package import Package
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from qwen3_tts_ncnn.convert.conversion import GraphReport
+    from qwen3_tts_ncnn.convert.precision.formats import Formats
+    from qwen3_tts_ncnn.convert.report import GraphReport, OnGraph
 
-PRECISIONS = ("fp32",)
 PRESETS = ("tiny", "tiny-1.7b", "0.6b", "1.7b")
 MODEL_TYPES = ("base", "custom_voice", "voice_design")
 
@@ -34,7 +35,14 @@ _PACKAGES = Path("models")
 )
 @click.option("--revision", help="Branch, tag or commit of a checkpoint that is downloaded.")
 @click.option(
-    "--precision", type=click.Choice(PRECISIONS), default="fp32", show_default=True, help="Precision of the weights."
+    "--precision",
+    "precisions",
+    multiple=True,
+    default=("fp32",),
+    show_default=True,
+    metavar="[GRAPH=]PRECISION",
+    help="Weights of talker, predictor and their heads: fp32, bf16, int8 or int8/BLOCK (32, 64, 128). "
+    "Give it again for one graph: predictor_heads=fp32.",
 )
 @click.option(
     "--codec-from",
@@ -48,7 +56,7 @@ def convert(
     checkpoint: str,
     output: Path | None,
     revision: str | None,
-    precision: str,
+    precisions: tuple[str, ...],
     codec_from: Path | None,
     overwrite: bool,
     as_json: bool,
@@ -56,28 +64,56 @@ def convert(
     """Make a package of CHECKPOINT: a folder, a Hugging Face id, or a short name such as 0.6b-customvoice.
 
     Every graph is compared with its PyTorch module; the package appears when all of them are within bounds. The
-    checkpoint of the codec alone, tokenizer-12hz, gives a package for `codec encode` and `codec decode`.
+    checkpoint of the codec alone, tokenizer-12hz, gives a package for `codec encode` and `codec decode`. With the
+    folder of an fp32 package instead, and --precision, a smaller one is made of it, which needs no PyTorch.
 
     \b
-    Example:
+    Examples:
       qwen3-tts-ncnn convert 0.6b-customvoice
+      qwen3-tts-ncnn convert models/qwen3-tts-12hz-0.6b-customvoice-fp32 --precision int8
     """
     begun = time.perf_counter()
-    from qwen3_tts_ncnn.convert.checkpoint import find_checkpoint, open_checkpoint
-    from qwen3_tts_ncnn.convert.conversion import check_output_folder, convert_checkpoint, package_name
+    from qwen3_tts_ncnn.convert.precision.change import convert_package, package_name
+    from qwen3_tts_ncnn.convert.precision.formats import parse_formats
     from qwen3_tts_ncnn.convert.progress import ConversionProgress
 
-    package = output or _PACKAGES / package_name(_origin(checkpoint))
+    mix, formats = parse_formats(precisions)
+    package = output or _PACKAGES / package_name(_origin(checkpoint), mix)
+    source = Path(checkpoint)
+    with ConversionProgress() as progress:
+        if (source / MANIFEST).is_file():
+            if codec_from is not None or revision is not None:
+                raise click.UsageError("--codec-from and --revision go with a checkpoint, not with a package.")
+            reports = convert_package(source, package, mix, formats, overwrite=overwrite, on_graph=progress.graph)
+        else:
+            reports = _convert_checkpoint(
+                checkpoint, package, revision, mix, formats, codec_from, overwrite, progress.graph
+            )
+    _tell(package, reports, codec_from, time.perf_counter() - begun, as_json)
+
+
+def _convert_checkpoint(
+    checkpoint: str,
+    package: Path,
+    revision: str | None,
+    mix: str,
+    formats: Formats,
+    codec_from: Path | None,
+    overwrite: bool,
+    on_graph: OnGraph,
+) -> list[GraphReport]:
+    """Finds, downloads where need be, and converts."""
+    from qwen3_tts_ncnn.convert.checkpoint import find_checkpoint, open_checkpoint
+    from qwen3_tts_ncnn.convert.conversion import convert_checkpoint
+    from qwen3_tts_ncnn.convert.output_folder import check_output_folder
+
     check_output_folder(package, overwrite=overwrite)
     if codec_from is not None:
         Package.open(codec_from)  # whatever is wrong with it shows before a download
-    source = find_checkpoint(checkpoint, revision=revision, progress=tell)
-    opened = open_checkpoint(source)
-    with ConversionProgress() as progress:
-        reports = convert_checkpoint(
-            opened, package, overwrite=overwrite, codec_from=codec_from, on_graph=progress.graph
-        )
-    _tell(package, reports, codec_from, time.perf_counter() - begun, as_json)
+    opened = open_checkpoint(find_checkpoint(checkpoint, revision=revision, progress=tell))
+    return convert_checkpoint(
+        opened, package, overwrite=overwrite, codec_from=codec_from, mix=mix, formats=formats, on_graph=on_graph
+    )
 
 
 @click.command(short_help="Write a checkpoint of random weights.")

@@ -1,11 +1,10 @@
 """Taking the codec's files from a package that has them: all official checkpoints carry the same codec."""
 
-import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
 from qwen3_tts_ncnn.convert.manifest import made_with
+from qwen3_tts_ncnn.convert.package_files import share_files
 from qwen3_tts_ncnn.convert.package_tables import RVQ_TABLES
 from qwen3_tts_ncnn.runtime.errors import PackageError
 from qwen3_tts_ncnn.runtime.manifest import Codec
@@ -46,11 +45,7 @@ class CodecDonor:
 
     def give(self, folder: Path) -> None:
         """Puts the codec's files into a folder: as hard links, which take no space, or as copies where none can be."""
-        for name in CODEC_FILES:
-            try:
-                os.link(self.package.folder / name, folder / name)
-            except OSError:
-                shutil.copyfile(self.package.folder / name, folder / name)
+        share_files(self.package.folder, folder, CODEC_FILES)
 
 
 def _shown(versions: dict[str, str]) -> str:

@@ -1,11 +1,7 @@
 """A checkpoint to a package: every graph made and checked, every tensor accounted for, all of it or nothing."""
 
-import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, CodecCheckpoint
@@ -13,16 +9,16 @@ from qwen3_tts_ncnn.convert.checkpoint.inventory import unused_reason
 from qwen3_tts_ncnn.convert.checkpoint.weights import Shapes, Weights
 from qwen3_tts_ncnn.convert.codec_reuse import CodecDonor
 from qwen3_tts_ncnn.convert.errors import ConversionError
-from qwen3_tts_ncnn.convert.export.check import Bound
 from qwen3_tts_ncnn.convert.export.graph_export import export_graph
 from qwen3_tts_ncnn.convert.manifest import (
     build_codec_manifest,
     build_manifest,
     codec_encoder_record,
     codec_record,
-    list_files,
 )
 from qwen3_tts_ncnn.convert.modules.codec import state_shapes
+from qwen3_tts_ncnn.convert.output_folder import check_output_folder, staged
+from qwen3_tts_ncnn.convert.package_files import list_files
 from qwen3_tts_ncnn.convert.package_tables import (
     MEL_FILTERS,
     RVQ_TABLES,
@@ -31,53 +27,14 @@ from qwen3_tts_ncnn.convert.package_tables import (
     write_rvq_tables,
     write_text_table,
 )
-from qwen3_tts_ncnn.convert.plans import GraphPlan, codec_plans, speech_plans
+from qwen3_tts_ncnn.convert.plans import codec_plans, speech_plans
+from qwen3_tts_ncnn.convert.precision.change import change_weights, package_name, steps_of
+from qwen3_tts_ncnn.convert.precision.formats import Formats
+from qwen3_tts_ncnn.convert.report import GraphReport, OnGraph
 from qwen3_tts_ncnn.convert.tokenizer import build_tokenizer_json
-from qwen3_tts_ncnn.runtime.errors import OutputError
-from qwen3_tts_ncnn.runtime.files import cannot_be_written, umask
-from qwen3_tts_ncnn.runtime.manifest import MANIFEST, CodecManifest, write_manifest
+from qwen3_tts_ncnn.runtime.errors import ModeError
+from qwen3_tts_ncnn.runtime.manifest import CodecManifest, Manifest, write_manifest
 from qwen3_tts_ncnn.runtime.package import TOKENIZER
-
-# Told before and after each graph: the plan, and what was measured (None: begun).
-OnGraph = Callable[[int, int, GraphPlan, float | None], None]
-
-
-@dataclass(frozen=True)
-class GraphReport:
-    """One finished graph: the worst value that its check measured, and its bound."""
-
-    name: str
-    measured: float
-    bound: Bound
-
-
-def package_name(origin: str) -> str:
-    """The package's own name, from a repository's id or a folder's name: its last part, lowered, and the precision."""
-    return f"{origin.rsplit('/', 1)[-1].lower()}-fp32"
-
-
-def check_output_folder(output: Path, *, overwrite: bool) -> None:
-    """Raises `OutputError` when the package could not be put there; with `overwrite` an old package may be there."""
-    try:
-        _refuse_output(output, overwrite)
-    except OSError as error:  # a name that is too long, a folder that may not be entered
-        raise cannot_be_written(output, error) from None
-
-
-def _refuse_output(output: Path, overwrite: bool) -> None:
-    if output.is_dir():
-        occupied = any(output.iterdir())
-        if occupied and not overwrite:
-            raise OutputError(f"{output} is not empty: choose a new folder, or replace the package with --overwrite")
-        if occupied and not (output / MANIFEST).is_file():
-            raise OutputError(f"{output} is not empty and not a package, so it is not overwritten: choose a new folder")
-    elif output.exists() or output.is_symlink():
-        raise OutputError(f"{output} is a file, expected a folder to make: choose another path")
-    nearest = next((path for path in output.absolute().parents if path.exists()), output)
-    if not nearest.is_dir():
-        raise OutputError(f"{nearest} is a file, so {output} cannot be made below it: choose another path")
-    if not os.access(nearest, os.W_OK):
-        raise OutputError(f"{nearest} is a folder you may not write to: choose another place for {output.name}")
 
 
 def convert_checkpoint(
@@ -86,14 +43,18 @@ def convert_checkpoint(
     *,
     overwrite: bool = False,
     codec_from: Path | None = None,
+    mix: str = "fp32",
+    formats: Formats | None = None,
     on_graph: OnGraph | None = None,
 ) -> list[GraphReport]:
     """Writes the package of a checkpoint. It appears at `output` when it is whole and checked.
 
     Two conversions of one checkpoint are byte for byte the same. An old package at `output` stays until then.
-    `codec_from` is a package whose codec files are taken instead of being made again.
+    `codec_from` is a package whose codec files are taken instead of being made again. `formats` are those of graphs
+    whose weights are not to stay fp32, and `mix` is their name.
 
     Raises:
+        ModeError: a precision is asked for of a package of the codec alone, which stays fp32.
         OutputError: the folder is occupied or cannot be written.
         CheckpointError: a tensor is missing.
         ConversionError: a graph does not compute what its torch module does, or a tensor is left over without being
@@ -101,19 +62,20 @@ def convert_checkpoint(
         PackageError: `codec_from` has another codec.
     """
     check_output_folder(output, overwrite=overwrite)
-    conversion = _Conversion(checkpoint, codec_from)
-    with _staging(output) as folder:
-        reports = conversion.write(folder, on_graph)
-        _put_in_place(folder, output)
-    return reports
+    conversion = _Conversion(checkpoint, codec_from, mix, formats or {})
+    with staged(output) as folder:
+        return conversion.write(folder, on_graph)
 
 
 class _Conversion:
     """One conversion: which graphs, and what belongs beside them."""
 
-    def __init__(self, checkpoint: CodecCheckpoint, codec_from: Path | None) -> None:
+    def __init__(self, checkpoint: CodecCheckpoint, codec_from: Path | None, mix: str, formats: Formats) -> None:
         self._checkpoint = checkpoint
+        self._mix, self._steps = mix, steps_of(formats)
         self._speech = checkpoint if isinstance(checkpoint, Checkpoint) else None
+        if self._steps and not self._speech:
+            raise ModeError(f"{checkpoint.source.name} is the codec alone, which stays fp32: leave the precision out")
         self._main = Weights(self._speech.main if self._speech else Shapes({}))
         self._codec = Weights(checkpoint.codec)
         config = checkpoint.codec_config
@@ -128,22 +90,34 @@ class _Conversion:
 
     def write(self, folder: Path, on_graph: OnGraph | None) -> list[GraphReport]:
         """Everything into an empty folder."""
+        if not self._steps:
+            return self._write_fp32(folder, on_graph)[0]
+        whole = folder / ".fp32"
+        whole.mkdir()
+        reports, manifest = self._write_fp32(whole, on_graph)
+        assert isinstance(manifest, Manifest)
+        changed = change_weights(whole, folder, manifest, self._steps, on_graph, first=len(reports))
+        shutil.rmtree(whole)
+        return reports + changed
+
+    def _write_fp32(self, folder: Path, on_graph: OnGraph | None) -> tuple[list[GraphReport], CodecManifest]:
         reports = []
         if self._speech:
             text = build_tokenizer_json(self._speech.folder)
             (folder / TOKENIZER).write_text(text, encoding="utf-8", newline="\n")
+        total = len(self._plans) + len(self._steps)
         for number, plan in enumerate(self._plans, start=1):
             if on_graph:
-                on_graph(number, len(self._plans), plan, None)
+                on_graph(number, total, plan, None)
             measured = export_graph(plan, folder)
             reports.append(GraphReport(plan.name, measured, plan.bound))
             if on_graph:
-                on_graph(number, len(self._plans), plan, measured)
+                on_graph(number, total, plan, measured)
         self._write_tables(folder)
         self._refuse_left_over()
-        manifest = self._manifest()
-        write_manifest(replace(manifest, files=list_files(folder)), folder)
-        return reports
+        manifest = replace(self._manifest(), files=list_files(folder))
+        write_manifest(manifest, folder)
+        return reports, manifest
 
     def _write_tables(self, folder: Path) -> None:
         if self._speech:
@@ -167,39 +141,7 @@ class _Conversion:
 
     def _manifest(self) -> CodecManifest:
         source = self._checkpoint.source
-        name = package_name(source.repo or source.name)
+        name = package_name(source.repo or source.name, self._mix)
         if self._speech:
             return build_manifest(self._speech, self._codec_record, self._graphs, name)
         return build_codec_manifest(self._checkpoint, self._codec_record, self._graphs, name)
-
-
-@contextmanager
-def _staging(output: Path) -> Iterator[Path]:
-    """A folder beside `output` that is gone afterwards, unless it was moved; a full disk is one clear line."""
-    folder: Path | None = None
-    try:
-        output.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{output.name[:40]}-", dir=output.parent))
-        yield folder
-    except OSError as error:
-        raise cannot_be_written(output, error) from error
-    finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def _put_in_place(folder: Path, output: Path) -> None:
-    """Moves the finished package to its place; an old one there is moved aside first and comes back on failure."""
-    folder.chmod(0o777 & ~umask())
-    if not output.is_dir():
-        folder.rename(output)
-        return
-    aside = Path(tempfile.mkdtemp(prefix=f".{output.name[:40]}-old-", dir=output.parent))
-    output.rename(aside / output.name)
-    try:
-        folder.rename(output)
-    except OSError:
-        (aside / output.name).rename(output)
-        raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

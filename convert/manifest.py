@@ -1,7 +1,6 @@
 """The manifest of a package from the configuration of its checkpoint."""
 
 from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 from qwen3_tts_ncnn import models
@@ -17,7 +16,6 @@ from qwen3_tts_ncnn.convert.errors import CheckpointError
 from qwen3_tts_ncnn.convert.modules.mimi_encoder import MimiShape
 from qwen3_tts_ncnn.convert.package_tables import MEL_FILTERS, RVQ_TABLES, TEXT_TABLE, TEXT_TENSOR
 from qwen3_tts_ncnn.runtime import manifest as records
-from qwen3_tts_ncnn.runtime.package import file_sha256
 
 # Upstream suppresses the last 1024 ids of the codec vocabulary, EOS apart (M:2262).
 _CONTROL_IDS = 1024
@@ -139,12 +137,6 @@ def _codec_ids(talker: TalkerConfig) -> records.CodecIds:
 
 def _speaker_encoder(config: SpeakerEncoderConfig | None) -> records.SpeakerEncoder | None:
     return None if config is None else records.SpeakerEncoder(config.enc_dim, config.sample_rate, MEL_FILTERS)
-
-
-def list_files(folder: Path) -> dict[str, records.FileInfo]:
-    """Size and sha256 of every file of a package but its manifest, sorted by name."""
-    paths = sorted(path for path in folder.iterdir() if path.name != records.MANIFEST)
-    return {path.name: records.FileInfo(path.stat().st_size, file_sha256(path)) for path in paths}
 
 
 def _origin(checkpoint: CodecCheckpoint) -> records.Origin:

@@ -16,8 +16,8 @@ from qwen3_tts_ncnn.convert.checkpoint.config import (
 )
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
 from qwen3_tts_ncnn.convert.examples import Example
+from qwen3_tts_ncnn.convert.export.bound import Bound
 from qwen3_tts_ncnn.convert.export.check import (
-    Bound,
     Runner,
     run_codec,
     run_decoder,

@@ -10,7 +10,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, ProgressColum
 from qwen3_tts_ncnn.runtime.cli.output import console, size_text, tell
 
 if TYPE_CHECKING:
-    from qwen3_tts_ncnn.convert.plans import GraphPlan
+    from qwen3_tts_ncnn.convert.report import Step
 
 
 class _Bar:
@@ -46,16 +46,16 @@ class ConversionProgress(_Bar):
     def __init__(self) -> None:
         super().__init__("reading the checkpoint", MofNCompleteColumn())
 
-    def graph(self, number: int, total: int, plan: GraphPlan, measured: float | None) -> None:
+    def graph(self, number: int, total: int, step: Step, measured: float | None) -> None:
         """Graph `number` of `total` begins, or is finished with the worst value that its check measured."""
         if measured is None:
-            self._progress.update(self._task, description=plan.name, completed=number - 1, total=total)
+            self._progress.update(self._task, description=step.name, completed=number - 1, total=total)
             return
         self._progress.update(self._task, description="writing the manifest", completed=number, total=total)
         if not self._visible:
-            bound = plan.bound
+            bound = step.bound
             side = "at least" if bound.at_least else "at most"
-            tell(f"[{number}/{total}] {plan.name}: {bound.measure} {measured:.3g} ({side} {bound.limit:g})")
+            tell(f"[{number}/{total}] {step.name}: {bound.measure} {measured:.3g} ({side} {bound.limit:g})")
 
 
 class WritingProgress(_Bar):

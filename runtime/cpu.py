@@ -9,16 +9,17 @@ from qwen3_tts_ncnn.runtime.errors import OptionError
 _MOST_THREADS = 1024
 
 
-def cpu_options(threads: int) -> ncnn.Option:
-    """Options of the exact tier: float32 throughout.
+def cpu_options(threads: int, precision: str = "fp32") -> ncnn.Option:
+    """Options for a graph of a precision: float32 throughout, but for bf16 graphs.
 
-    ncnn's half-precision storage and arithmetic are on by default and flip arg max over 28 layers.
+    ncnn's half-precision storage and arithmetic are on by default and flip arg max over 28 layers. int8 weights say so
+    themselves, in the graph.
     """
     option = ncnn.Option()
     option.num_threads = threads
     option.use_vulkan_compute = False
     for half in ("fp16_packed", "fp16_storage", "fp16_arithmetic", "bf16_storage", "bf16_packed"):
-        setattr(option, f"use_{half}", False)
+        setattr(option, f"use_{half}", precision == "bf16" and half.startswith("bf16"))
     return option
 
 

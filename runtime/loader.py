@@ -3,8 +3,6 @@
 from dataclasses import dataclass
 from pathlib import Path
 
-import ncnn
-
 from qwen3_tts_ncnn.runtime.codec_encoder import CodecEncoder, RVQTables
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
 from qwen3_tts_ncnn.runtime.errors import OptionError
@@ -19,10 +17,10 @@ from qwen3_tts_ncnn.runtime.text_table import TextTable
 
 @dataclass(frozen=True)
 class Loader:
-    """Loads the parts of one verified package, all with the same options."""
+    """Loads the parts of one verified package, all for the same number of threads."""
 
     package: Package
-    option: ncnn.Option
+    threads: int
 
     @classmethod
     def open(cls, folder: str | Path, *, backend: str = "cpu", threads: int | None = None) -> "Loader":
@@ -32,14 +30,15 @@ class Loader:
         """
         if backend != "cpu":
             raise OptionError(f"backend is {backend!r}, expected 'cpu'")
-        option = cpu_options(thread_count(threads))
+        count = thread_count(threads)
         package = Package.open(Path(folder))
         package.verify_once()
-        return cls(package, option)
+        return cls(package, count)
 
     def graph(self, name: str) -> Graph:
         """One graph. Raises `PackageError` where the package has none of that name or ncnn cannot load it."""
-        return Graph(*self.package.graph_files(name), self.option)
+        files = self.package.graph_files(name)
+        return Graph(*files, cpu_options(self.threads, self.package.manifest.graphs[name].precision))
 
     def talker(self) -> Talker:
         """The talker of a package that speaks."""

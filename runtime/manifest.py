@@ -6,8 +6,10 @@ Nothing in the runtime knows a constant that the manifest could tell it. The for
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from qwen3_tts_ncnn.runtime.errors import PackageError
+from qwen3_tts_ncnn.runtime.files import write_beside
 from qwen3_tts_ncnn.runtime.records import RecordError, read_record, write_record
 
 FORMAT = 1
@@ -142,9 +144,11 @@ class SamplingDefaults:
 
 @dataclass(frozen=True)
 class GraphInfo:
-    """One graph of the package and the precision of its weights."""
+    """One graph of the package and the precision of its weights: fp32, bf16 or int8, the latter by `block` weights of a
+    row that share a scale."""
 
     precision: str
+    block: int | None = None
 
 
 @dataclass(frozen=True)
@@ -153,6 +157,38 @@ class FileInfo:
 
     size: int
     sha256: str
+
+
+@dataclass(frozen=True)
+class Figures:
+    """How near a package's logits are to upstream's, over `choices` of them, with the same history.
+
+    `agreement` is the share (0 to 1) in which both have the same arg max; `kl` the mean Kullback–Leibler divergence,
+    nats, of upstream's softmax from the package's at the sampling temperature; `mean_rank` and `worst_rank` those of
+    upstream's arg max among the package's logits, 0 being first.
+    """
+
+    choices: int
+    agreement: float
+    kl: float
+    mean_rank: float
+    worst_rank: int
+
+
+@dataclass(frozen=True)
+class Quality:
+    """A package against the checkpoint it was made from, as `parity --teacher-forced` measured it.
+
+    `seeds` is empty where upstream spoke greedily; `codebooks` has the figures of each, in order, `total` those of all.
+    """
+
+    checkpoint: str
+    cases: int
+    frames: int
+    seeds: tuple[int, ...]
+    total: Figures
+    codebooks: tuple[Figures, ...]
+    measured_with: dict[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -185,6 +221,7 @@ class Manifest(CodecManifest):
     languages: dict[str, int]
     dialects: dict[str, int]
     sampling: SamplingDefaults
+    quality: Quality | None = None
 
 
 def read_manifest(folder: Path) -> CodecManifest:
@@ -223,5 +260,20 @@ def _no_manifest(folder: Path) -> PackageError:
 
 def write_manifest(manifest: CodecManifest, folder: Path) -> None:
     """Writes model.json, the same bytes for the same manifest."""
-    text = json.dumps(write_record(manifest), ensure_ascii=False, indent=2)
-    (folder / MANIFEST).write_text(text + "\n", encoding="utf-8", newline="\n")
+    (folder / MANIFEST).write_bytes(_text(write_record(manifest)))
+
+
+def record_quality(folder: Path, quality: Quality) -> None:
+    """Puts figures into a package's model.json, in the place of earlier ones; all else in it stays.
+
+    Raises `PackageError` where there is no such package, and `OutputError`, leaving the manifest as it was, where it
+    cannot be written.
+    """
+    read_manifest(folder)
+    path = folder / MANIFEST
+    # Not the manifest that was read: it has lost the keys that this version does not know.
+    write_beside(path, _text(json.loads(path.read_text(encoding="utf-8")) | {"quality": write_record(quality)}))
+
+
+def _text(data: dict[str, Any]) -> bytes:
+    return (json.dumps(data, ensure_ascii=False, indent=2) + "\n").encode()

@@ -1,7 +1,6 @@
 """Is the ncnn graph the torch module? Runs both on the same input, as the runtime will run it."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -9,6 +8,7 @@ from torch import Tensor, nn
 
 from qwen3_tts_ncnn.convert.checkpoint.config import DecoderConfig
 from qwen3_tts_ncnn.convert.errors import ConversionError
+from qwen3_tts_ncnn.convert.export.bound import Bound
 from qwen3_tts_ncnn.runtime.codec_decoder import CodecDecoder
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
@@ -17,25 +17,6 @@ from qwen3_tts_ncnn.runtime.mat import Floats
 
 # How the runtime runs a graph: (graph, the module's inputs, names of inputs, names of outputs) → outputs.
 Runner = Callable[[Graph, Sequence[Tensor], Sequence[str], Sequence[str]], list[Floats]]
-
-
-@dataclass(frozen=True)
-class Bound:
-    """What a comparison measures, and the value that it must not pass."""
-
-    measure: str
-    limit: float
-    at_least: bool = False
-
-    def holds(self, value: float) -> bool:
-        """Whether a measured value is within the bound; NaN never is."""
-        return value >= self.limit if self.at_least else value <= self.limit
-
-    def worst(self, values: Sequence[float]) -> float:
-        """The value nearest to failing, or NaN where there is one."""
-        if np.isnan(values).any():
-            return float("nan")
-        return min(values) if self.at_least else max(values)
 
 
 def expected_outputs(module: nn.Module, examples: Sequence[Sequence[Tensor]]) -> list[list[Floats]]:

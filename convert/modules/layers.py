@@ -37,12 +37,11 @@ def joined_linear(*parts: Weights) -> nn.Linear:
     """Linears of one input as one whose outputs lie end to end: a step is bound by how fast weights arrive, and one
     large product reads them faster than several small ones."""
     layers = [linear(part) for part in parts]
-    biases = [layer.bias for layer in layers if layer.bias is not None]
+    biases: list[Tensor] = [layer.bias for layer in layers if layer.bias is not None]
     if biases and len(biases) != len(layers):
         raise ValueError("cannot join Linears of which only some have a bias")
-    return linear_of(
-        torch.cat([layer.weight.detach() for layer in layers]), torch.cat(biases).detach() if biases else None
-    )
+    weight = torch.cat([layer.weight.detach() for layer in layers])
+    return linear_of(weight, torch.cat(biases).detach() if biases else None)
 
 
 def linear_of(weight: Tensor, bias: Tensor | None = None) -> nn.Linear:

@@ -10,7 +10,8 @@ import pytest
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export import graph_export
-from qwen3_tts_ncnn.convert.export.check import Bound, check_graph, expected_outputs, relative_error, signal_to_noise
+from qwen3_tts_ncnn.convert.export.bound import Bound
+from qwen3_tts_ncnn.convert.export.check import check_graph, expected_outputs, relative_error, signal_to_noise
 from qwen3_tts_ncnn.convert.export.graph_export import export_graph
 from qwen3_tts_ncnn.convert.export.pnnx import Exported
 from qwen3_tts_ncnn.convert.plans import GraphPlan

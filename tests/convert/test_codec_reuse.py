@@ -12,7 +12,7 @@ from safetensors.torch import load_file, save_file
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, CodecCheckpoint, open_checkpoint
 from qwen3_tts_ncnn.convert.codec_reuse import CODEC_FILES
 from qwen3_tts_ncnn.convert.conversion import convert_checkpoint
-from qwen3_tts_ncnn.convert.manifest import list_files
+from qwen3_tts_ncnn.convert.package_files import list_files
 from qwen3_tts_ncnn.runtime.errors import PackageError
 from qwen3_tts_ncnn.runtime.manifest import read_manifest, write_manifest
 from qwen3_tts_ncnn.runtime.package import Package

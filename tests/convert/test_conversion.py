@@ -8,9 +8,10 @@ from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, open_checkpoint
 from qwen3_tts_ncnn.convert.checkpoint.inventory import unused_reason
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
 from qwen3_tts_ncnn.convert.codec_reuse import CODEC_GRAPHS
-from qwen3_tts_ncnn.convert.conversion import GraphReport, convert_checkpoint, package_name
+from qwen3_tts_ncnn.convert.conversion import convert_checkpoint
 from qwen3_tts_ncnn.convert.package_tables import write_rvq_tables, write_text_table
-from qwen3_tts_ncnn.convert.plans import GraphPlan
+from qwen3_tts_ncnn.convert.precision.change import package_name
+from qwen3_tts_ncnn.convert.report import GraphReport, Step
 from qwen3_tts_ncnn.runtime.manifest import CodecManifest, read_manifest
 from tests.convert.graph_plans import plans_of
 from tests.convert.stand_ins import contents, make_quick
@@ -35,7 +36,7 @@ class Told:
     def __init__(self) -> None:
         self.lines: list[tuple[int, int, str, float | None]] = []
 
-    def __call__(self, number: int, count: int, plan: GraphPlan, measured: float | None) -> None:
+    def __call__(self, number: int, count: int, plan: Step, measured: float | None) -> None:
         self.lines.append((number, count, plan.name, measured))
 
 
@@ -111,7 +112,7 @@ def test_each_graph_is_told_before_and_after_and_reported(second: Second) -> Non
     ],
 )
 def test_a_package_is_named_after_its_repository_or_folder(origin: str, name: str) -> None:
-    assert package_name(origin) == name
+    assert package_name(origin, "fp32") == name
 
 
 def test_tables_and_lookups_are_exact(second: Second) -> None:

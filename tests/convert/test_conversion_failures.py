@@ -11,10 +11,11 @@ import pytest
 
 from qwen3_tts_ncnn.convert import conversion
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
-from qwen3_tts_ncnn.convert.conversion import check_output_folder, convert_checkpoint
+from qwen3_tts_ncnn.convert.conversion import convert_checkpoint
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export import pnnx
 from qwen3_tts_ncnn.convert.export.graph_export import export_graph
+from qwen3_tts_ncnn.convert.output_folder import check_output_folder
 from qwen3_tts_ncnn.convert.plans import GraphPlan
 from qwen3_tts_ncnn.runtime.errors import OutputError, TTSError
 from tests.convert.stand_ins import contents, make_quick, stand_in

@@ -13,7 +13,8 @@ import pytest
 from qwen3_tts_ncnn import models
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, CodecCheckpoint, open_checkpoint
 from qwen3_tts_ncnn.convert.errors import CheckpointError
-from qwen3_tts_ncnn.convert.manifest import build_codec_manifest, build_manifest, codec_record, list_files
+from qwen3_tts_ncnn.convert.manifest import build_codec_manifest, build_manifest, codec_record
+from qwen3_tts_ncnn.convert.package_files import list_files
 from qwen3_tts_ncnn.runtime.manifest import (
     Codec,
     CodecEncoder,

@@ -8,7 +8,7 @@ from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
 from qwen3_tts_ncnn.convert.checkpoint.codec_inventory import codec_tensors
 from qwen3_tts_ncnn.convert.checkpoint.config import CheckpointConfig
 from qwen3_tts_ncnn.convert.checkpoint.weights import Shapes, Weights
-from qwen3_tts_ncnn.convert.export.check import Bound
+from qwen3_tts_ncnn.convert.export.bound import Bound
 from qwen3_tts_ncnn.convert.export.graph_export import TRACED, export_graph
 from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.convert.modules.codec import state_shapes

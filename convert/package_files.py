@@ -1,0 +1,24 @@
+"""The files of a package: listed with their sums, and shared between packages."""
+
+import os
+import shutil
+from collections.abc import Iterable
+from pathlib import Path
+
+from qwen3_tts_ncnn.runtime.manifest import MANIFEST, FileInfo
+from qwen3_tts_ncnn.runtime.package import file_sha256
+
+
+def list_files(folder: Path) -> dict[str, FileInfo]:
+    """Size and sha256 of every file of a package but its manifest, sorted by name."""
+    paths = sorted(path for path in folder.iterdir() if path.is_file() and path.name != MANIFEST)
+    return {path.name: FileInfo(path.stat().st_size, file_sha256(path)) for path in paths}
+
+
+def share_files(source: Path, target: Path, names: Iterable[str]) -> None:
+    """Puts files of one package into another: as hard links, which take no space, or as copies where none can be."""
+    for name in names:
+        try:
+            os.link(source / name, target / name)
+        except OSError:
+            shutil.copyfile(source / name, target / name)

@@ -1,0 +1,84 @@
+"""ncnn's .bin as data: the weights of each layer, in the order of the param text.
+
+A file has no table of contents: which weights a layer has, and how many, follows from its parameters alone (the
+`load_model` of each layer in ncnn's source). A *tagged* weight begins with four bytes that tell its type; a raw one is
+float32. Only the layers of the graphs whose precision may change are known here.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qwen3_tts_ncnn.convert.errors import ConversionError
+from qwen3_tts_ncnn.convert.export.param import Layer, ParamGraph
+
+FP32_TAG, BF16_TAG = 0, 0x01348B83
+
+GEMM_HAS_B, GEMM_HAS_C, GEMM_TRANS_B, GEMM_N, GEMM_K, GEMM_C_KIND, GEMM_QUANTIZED = 5, 6, 3, 8, 9, 10, 18
+_RMSNORM_SIZE, _RMSNORM_AFFINE = 0, 2
+
+_WITHOUT_WEIGHTS = {
+    "Input",
+    "Split",
+    "Slice",
+    "Reshape",
+    "Permute",
+    "RotaryEmbed",
+    "SDPA",
+    "BinaryOp",
+    "Swish",
+}
+
+
+@dataclass(frozen=True)
+class Weight:
+    """One weight: its values as they lie in the file, and whether a tag goes before them."""
+
+    values: NDArray[np.float32]
+    tagged: bool
+
+
+def read_weights(graph: ParamGraph, path: Path) -> Iterator[tuple[Layer, list[Weight]]]:
+    """Each layer with its weights, which are mapped, not read.
+
+    Raises `ConversionError` for a layer that is not known here, or a file that is not float32 or not of the size that
+    the graph needs.
+    """
+    data = np.memmap(path, dtype="<f4", mode="r")
+    at = 0
+    for layer in graph.layers:
+        weights = []
+        for count, tagged in _sizes(layer):
+            if tagged:
+                if at >= len(data) or data[at : at + 1].view("<u4")[0] != FP32_TAG:
+                    raise ConversionError(f"{path.name}: the weights of {layer.name} are not float32")
+                at += 1
+            weights.append(Weight(data[at : at + count], tagged))
+            at += count
+        yield layer, weights
+    if at != len(data):
+        raise ConversionError(f"{path.name} holds {len(data)} numbers, {at} are expected by its param file")
+
+
+def _sizes(layer: Layer) -> list[tuple[int, bool]]:
+    """(values, tagged) of each weight of a layer."""
+
+    def get(id: int) -> int:
+        return int(layer.params.get(id, 0))  # type: ignore[arg-type]  # arrays and strings are under other ids
+
+    match layer.type:
+        case "Gemm":
+            n, k = get(GEMM_N), get(GEMM_K)
+            if not get(GEMM_HAS_B) or get(GEMM_QUANTIZED) or get(GEMM_C_KIND) not in (-1, 4):
+                raise ConversionError(f"Gemm {layer.name} is not a float32 Linear, so its precision cannot be changed")
+            bias = [(n, True)] if get(GEMM_HAS_C) and get(GEMM_C_KIND) == 4 else []
+            return [(n * k, True), *bias]
+        case "RMSNorm":
+            return [(get(_RMSNORM_SIZE), False)] if get(_RMSNORM_AFFINE) else []
+        case kind if kind in _WITHOUT_WEIGHTS:
+            return []
+        case kind:
+            raise ConversionError(f"layer {layer.name} is of type {kind}, whose weights are not known here")
