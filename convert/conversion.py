@@ -34,7 +34,7 @@ from qwen3_tts_ncnn.convert.package_tables import (
 from qwen3_tts_ncnn.convert.plans import GraphPlan, codec_plans, speech_plans
 from qwen3_tts_ncnn.convert.tokenizer import build_tokenizer_json
 from qwen3_tts_ncnn.runtime.errors import OutputError
-from qwen3_tts_ncnn.runtime.files import cannot_be_written, umask
+from qwen3_tts_ncnn.runtime.files import cannot_be_written, is_full, umask
 from qwen3_tts_ncnn.runtime.manifest import MANIFEST, CodecManifest, write_manifest
 from qwen3_tts_ncnn.runtime.package import TOKENIZER
 
@@ -175,17 +175,25 @@ class _Conversion:
 
 @contextmanager
 def _staging(output: Path) -> Iterator[Path]:
-    """A folder beside `output` that is gone afterwards, unless it was moved; a full disk is one clear line."""
+    """A folder beside `output` that is gone afterwards, unless it was moved. Raises `OutputError` for `OSError`."""
     folder: Path | None = None
     try:
         output.parent.mkdir(parents=True, exist_ok=True)
         folder = Path(tempfile.mkdtemp(prefix=f".{output.name[:40]}-", dir=output.parent))
         yield folder
     except OSError as error:
-        raise cannot_be_written(output, error) from error
+        raise _not_made(output, error) from error
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
+
+
+def _not_made(output: Path, error: OSError) -> OutputError:
+    """What to tell of a conversion that the system broke off: by writing the package, or by something else."""
+    name = os.fsdecode(error.filename) if isinstance(error.filename, str | bytes) else str(output)
+    if is_full(error) or Path(name).absolute().is_relative_to(output.parent.absolute()):
+        return cannot_be_written(output, error)
+    return OutputError(f"{output} was not made, because of {name} ({error.strerror}): mend that first")
 
 
 def _put_in_place(folder: Path, output: Path) -> None:

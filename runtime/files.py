@@ -1,5 +1,6 @@
 """Writing files: could one be written there, and is it whole or not there at all."""
 
+import errno
 import os
 import tempfile
 from pathlib import Path
@@ -38,10 +39,15 @@ def write_beside(path: Path, data: bytes) -> None:
         raise cannot_be_written(path, error) from None
 
 
-def cannot_be_written(path: Path, error: OSError) -> OutputError:
+def cannot_be_written(path: Path | str, error: OSError) -> OutputError:
     """What to tell of a file or folder that the system does not write."""
-    reason = error.strerror or error
-    return OutputError(f"{path} cannot be written ({reason}): free some space or choose another place")
+    advice = "free some space or choose another place" if is_full(error) else "choose another place"
+    return OutputError(f"{path} cannot be written ({error.strerror or error}): {advice}")
+
+
+def is_full(error: OSError) -> bool:
+    """Whether it is for want of space: a full disk, or a user's quota."""
+    return error.errno in (errno.ENOSPC, errno.EDQUOT)
 
 
 def umask() -> int:
