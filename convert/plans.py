@@ -30,7 +30,7 @@ from qwen3_tts_ncnn.convert.modules.decoder import Decoder
 from qwen3_tts_ncnn.convert.modules.mimi_encoder import MimiEncoder, MimiShape
 from qwen3_tts_ncnn.convert.modules.speaker_encoder import SpeakerEncoder
 from qwen3_tts_ncnn.convert.modules.tables import Heads, Table, TextProjection
-from qwen3_tts_ncnn.runtime.manifest import Codec, CodecEncoder
+from qwen3_tts_ncnn.runtime.manifest import CodecEncoderShape, CodecShape
 
 SMALL_BOUND = Bound("relative error", 1e-5)
 DECODER_BOUND = Bound("relative error", 2e-5)
@@ -94,7 +94,9 @@ def speech_plans(config: CheckpointConfig, main: Weights) -> list[GraphPlan]:
     ]
 
 
-def codec_plans(config: CodecConfig, weights: Weights, shape: Codec, encoder: CodecEncoder) -> list[GraphPlan]:
+def codec_plans(
+    config: CodecConfig, weights: Weights, shape: CodecShape, encoder: CodecEncoderShape
+) -> list[GraphPlan]:
     """The two halves of the codec."""
     decoder, count = config.decoder, len(shape.states)
     frame = encoder.samples_per_frame

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from qwen3_tts_ncnn.runtime.codes import check_codes
 from qwen3_tts_ncnn.runtime.errors import OptionError
 from qwen3_tts_ncnn.runtime.graph import Graph
-from qwen3_tts_ncnn.runtime.manifest import Codec
+from qwen3_tts_ncnn.runtime.manifest import CodecShape
 from qwen3_tts_ncnn.runtime.mat import Floats, to_mat
 from qwen3_tts_ncnn.runtime.rope import rope_tables, window_mask
 
@@ -27,7 +27,7 @@ _FRAMES_PER_RUN = 50
 class CodecDecoder:
     """Codes (T, 16) to samples (1920 · T) in ±1, whole, as upstream chunks them, or as a stream."""
 
-    def __init__(self, graph: Graph, shape: Codec) -> None:
+    def __init__(self, graph: Graph, shape: CodecShape) -> None:
         self._graph = graph
         self.shape = shape
         self._offsets = np.arange(shape.codebooks, dtype=np.int32) * shape.codebook_size

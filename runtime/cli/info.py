@@ -9,7 +9,7 @@ from rich.table import Table
 
 from qwen3_tts_ncnn.runtime.cli.output import console, folder_size, print_json, size_text, standard_output
 from qwen3_tts_ncnn.runtime.languages import AUTO
-from qwen3_tts_ncnn.runtime.manifest import Codec, CodecManifest, Manifest, Origin, SamplingDefaults
+from qwen3_tts_ncnn.runtime.manifest import CodecManifest, CodecShape, Manifest, Origin, SamplingDefaults
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.records import write_record
 
@@ -80,7 +80,7 @@ def _speech_facts(manifest: Manifest) -> dict[str, str]:
     }
 
 
-def _codec(codec: Codec) -> str:
+def _codec(codec: CodecShape) -> str:
     rate = codec.sample_rate / codec.samples_per_frame
     return f"{rate:g} frames a second of {codec.codebooks} codes below {codec.codebook_size}, {codec.sample_rate} Hz"
 
