@@ -6,15 +6,9 @@ from typing import Any
 
 from qwen3_tts_ncnn import models
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, CodecCheckpoint
-from qwen3_tts_ncnn.convert.checkpoint.config import (
-    CheckpointConfig,
-    CodecConfig,
-    DecoderConfig,
-    SpeakerEncoderConfig,
-    TalkerConfig,
-)
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import CodecConfig, MimiShape
+from qwen3_tts_ncnn.convert.checkpoint.config import CheckpointConfig, DecoderConfig, SpeakerEncoderConfig, TalkerConfig
 from qwen3_tts_ncnn.convert.errors import CheckpointError
-from qwen3_tts_ncnn.convert.modules.mimi_encoder import MimiShape
 from qwen3_tts_ncnn.convert.package_tables import MEL_FILTERS, RVQ_TABLES, TEXT_TABLE, TEXT_TENSOR
 from qwen3_tts_ncnn.runtime import manifest as records
 from qwen3_tts_ncnn.runtime.package import file_sha256

@@ -7,12 +7,11 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import CODEC_CONFIG, CodecConfig
 from qwen3_tts_ncnn.convert.checkpoint.config import (
-    CODEC_CONFIG,
     CONFIG,
     GENERATION_CONFIG,
     CheckpointConfig,
-    CodecConfig,
     is_codec_alone,
     read_codec_config,
     read_config,

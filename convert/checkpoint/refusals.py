@@ -11,10 +11,9 @@ from qwen3_tts_ncnn.convert.checkpoint.fields import Fields
 from qwen3_tts_ncnn.convert.errors import CheckpointError
 
 if TYPE_CHECKING:
+    from qwen3_tts_ncnn.convert.checkpoint.codec_config import CodecConfig, CodecDecoderConfig
     from qwen3_tts_ncnn.convert.checkpoint.config import (
         CheckpointConfig,
-        CodecConfig,
-        CodecDecoderConfig,
         DecoderConfig,
         SpeakerEncoderConfig,
         TalkerConfig,
