@@ -125,6 +125,9 @@ def test_the_codec_s_sum_is_of_its_weights_and_its_configuration_as_it_was_under
         replace(config, encoder={**config.encoder, "norm_eps": 1e-4}),
     ):
         assert replace(checkpoint, codec_config=changed).codec_sha256() != checkpoint.codec_sha256()
+    # What no graph reads does not keep a codec from being reused.
+    noted = replace(config, encoder={**config.encoder, "sliding_window": 99, "torch_dtype": "float32"})
+    assert replace(checkpoint, codec_config=noted).codec_sha256() == checkpoint.codec_sha256()
 
 
 def test_speakers_languages_and_dialects_are_told_apart(checkpoint: Checkpoint, tiny_checkpoint: Path) -> None:
