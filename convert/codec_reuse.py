@@ -7,7 +7,7 @@ from qwen3_tts_ncnn.convert.manifest import made_with
 from qwen3_tts_ncnn.convert.package_files import share_files
 from qwen3_tts_ncnn.convert.package_tables import RVQ_TABLES
 from qwen3_tts_ncnn.runtime.errors import PackageError
-from qwen3_tts_ncnn.runtime.manifest import Codec
+from qwen3_tts_ncnn.runtime.manifest import CodecShape
 from qwen3_tts_ncnn.runtime.package import Package, file_sha256
 
 CODEC_GRAPHS = ("mimi_encoder", "codec_decoder")
@@ -21,7 +21,7 @@ class CodecDonor:
     package: Package
 
     @classmethod
-    def open(cls, folder: Path, codec: Codec) -> "CodecDonor":
+    def open(cls, folder: Path, codec: CodecShape) -> "CodecDonor":
         """Opens a package and checks that a new conversion of the codec would give the files that it has.
 
         Raises `PackageError` for another codec, another version of what made it, or a file that has changed.

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 
 from qwen3_tts_ncnn.runtime.codec_encoder import valid_columns
-from qwen3_tts_ncnn.runtime.manifest import Codec, CodecEncoder
+from qwen3_tts_ncnn.runtime.manifest import CodecEncoderShape, CodecShape
 from qwen3_tts_ncnn.runtime.rope import causal_mask, rope_tables, window_mask
 
 Example = Callable[[int], tuple[Tensor, ...]]
@@ -42,7 +42,7 @@ def decoder(width: int, head_dim: int, theta: float) -> Example:
     return example
 
 
-def codec_decoder(shape: Codec) -> Example:
+def codec_decoder(shape: CodecShape) -> Example:
     """The ids of n frames, window mask, rotary tables, and the states of a signal that begins."""
 
     def example(n: int) -> tuple[Tensor, ...]:
@@ -58,7 +58,7 @@ def codec_decoder(shape: Codec) -> Example:
     return example
 
 
-def mimi_encoder(shape: CodecEncoder) -> Example:
+def mimi_encoder(shape: CodecEncoderShape) -> Example:
     """A wave of n frames at −20 dBFS that ends within the last one, causal mask, rotary tables, valid columns."""
 
     def example(n: int) -> tuple[Tensor, ...]:

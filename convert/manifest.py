@@ -5,15 +5,9 @@ from typing import Any
 
 from qwen3_tts_ncnn import models
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint, CodecCheckpoint
-from qwen3_tts_ncnn.convert.checkpoint.config import (
-    CheckpointConfig,
-    CodecConfig,
-    DecoderConfig,
-    SpeakerEncoderConfig,
-    TalkerConfig,
-)
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import CodecConfig, MimiShape
+from qwen3_tts_ncnn.convert.checkpoint.config import CheckpointConfig, DecoderConfig, SpeakerEncoderConfig, TalkerConfig
 from qwen3_tts_ncnn.convert.errors import CheckpointError
-from qwen3_tts_ncnn.convert.modules.mimi_encoder import MimiShape
 from qwen3_tts_ncnn.convert.package_tables import MEL_FILTERS, RVQ_TABLES, TEXT_TABLE, TEXT_TENSOR
 from qwen3_tts_ncnn.runtime import manifest as records
 
@@ -35,10 +29,10 @@ _SAMPLING_DEFAULTS = {
 }
 
 
-def codec_record(config: CodecConfig, states: tuple[tuple[int, ...], ...], sha256: str) -> records.Codec:
+def codec_record(config: CodecConfig, states: tuple[tuple[int, ...], ...], sha256: str) -> records.CodecShape:
     """The codec decoder's part of the manifest."""
     decoder = config.decoder
-    return records.Codec(
+    return records.CodecShape(
         checkpoint_sha256=sha256,
         codebooks=decoder.num_quantizers,
         codebook_size=decoder.codebook_size,
@@ -51,10 +45,10 @@ def codec_record(config: CodecConfig, states: tuple[tuple[int, ...], ...], sha25
     )
 
 
-def codec_encoder_record(config: CodecConfig) -> records.CodecEncoder:
+def codec_encoder_record(config: CodecConfig) -> records.CodecEncoderShape:
     """The codec encoder's part of the manifest."""
     shape = MimiShape.from_dict(config.encoder)
-    return records.CodecEncoder(
+    return records.CodecEncoderShape(
         sample_rate=config.input_sample_rate,
         samples_per_frame=config.encode_downsample_rate,
         ratios=shape.ratios,
@@ -66,13 +60,13 @@ def codec_encoder_record(config: CodecConfig) -> records.CodecEncoder:
 
 
 def build_codec_manifest(
-    checkpoint: CodecCheckpoint, codec: records.Codec, graphs: list[str], name: str
+    checkpoint: CodecCheckpoint, codec: records.CodecShape, graphs: list[str], name: str
 ) -> records.CodecManifest:
     """The manifest of a package of the codec alone, without its files, which `list_files` adds when they are there."""
     return records.CodecManifest(type=records.CODEC_TYPE, **_common(checkpoint, codec, graphs, name))
 
 
-def build_manifest(checkpoint: Checkpoint, codec: records.Codec, graphs: list[str], name: str) -> records.Manifest:
+def build_manifest(checkpoint: Checkpoint, codec: records.CodecShape, graphs: list[str], name: str) -> records.Manifest:
     """The manifest of a package that speaks, without its files."""
     config = checkpoint.config
     talker = config.talker
@@ -105,7 +99,7 @@ def build_manifest(checkpoint: Checkpoint, codec: records.Codec, graphs: list[st
     )
 
 
-def _common(checkpoint: CodecCheckpoint, codec: records.Codec, graphs: list[str], name: str) -> dict[str, Any]:
+def _common(checkpoint: CodecCheckpoint, codec: records.CodecShape, graphs: list[str], name: str) -> dict[str, Any]:
     return {
         "format": records.FORMAT,
         "name": name,
@@ -135,8 +129,8 @@ def _codec_ids(talker: TalkerConfig) -> records.CodecIds:
     )
 
 
-def _speaker_encoder(config: SpeakerEncoderConfig | None) -> records.SpeakerEncoder | None:
-    return None if config is None else records.SpeakerEncoder(config.enc_dim, config.sample_rate, MEL_FILTERS)
+def _speaker_encoder(config: SpeakerEncoderConfig | None) -> records.SpeakerEncoderShape | None:
+    return None if config is None else records.SpeakerEncoderShape(config.enc_dim, config.sample_rate, MEL_FILTERS)
 
 
 def _origin(checkpoint: CodecCheckpoint) -> records.Origin:

@@ -7,7 +7,7 @@ import torch
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from qwen3_tts_ncnn.convert.checkpoint.config import CodecConfig
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import CodecConfig
 from qwen3_tts_ncnn.convert.checkpoint.tensors import Tensors
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
 from qwen3_tts_ncnn.convert.mel_filters import mel_filters

@@ -8,12 +8,8 @@ from operator import mul
 from torch import nn
 
 from qwen3_tts_ncnn.convert import examples
-from qwen3_tts_ncnn.convert.checkpoint.config import (
-    CheckpointConfig,
-    CodecConfig,
-    DecoderConfig,
-    SpeakerEncoderConfig,
-)
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import CodecConfig, MimiShape
+from qwen3_tts_ncnn.convert.checkpoint.config import CheckpointConfig, DecoderConfig, SpeakerEncoderConfig
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
 from qwen3_tts_ncnn.convert.examples import Example
 from qwen3_tts_ncnn.convert.export.bound import Bound
@@ -27,10 +23,10 @@ from qwen3_tts_ncnn.convert.export.check import (
 )
 from qwen3_tts_ncnn.convert.modules.codec import CodecDecoder
 from qwen3_tts_ncnn.convert.modules.decoder import Decoder
-from qwen3_tts_ncnn.convert.modules.mimi_encoder import MimiEncoder, MimiShape
+from qwen3_tts_ncnn.convert.modules.mimi_encoder import MimiEncoder
 from qwen3_tts_ncnn.convert.modules.speaker_encoder import SpeakerEncoder
 from qwen3_tts_ncnn.convert.modules.tables import Heads, Table, TextProjection
-from qwen3_tts_ncnn.runtime.manifest import Codec, CodecEncoder
+from qwen3_tts_ncnn.runtime.manifest import CodecEncoderShape, CodecShape
 
 SMALL_BOUND = Bound("relative error", 1e-5)
 DECODER_BOUND = Bound("relative error", 2e-5)
@@ -94,7 +90,9 @@ def speech_plans(config: CheckpointConfig, main: Weights) -> list[GraphPlan]:
     ]
 
 
-def codec_plans(config: CodecConfig, weights: Weights, shape: Codec, encoder: CodecEncoder) -> list[GraphPlan]:
+def codec_plans(
+    config: CodecConfig, weights: Weights, shape: CodecShape, encoder: CodecEncoderShape
+) -> list[GraphPlan]:
     """The two halves of the codec."""
     decoder, count = config.decoder, len(shape.states)
     frame = encoder.samples_per_frame

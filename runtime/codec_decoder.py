@@ -10,9 +10,10 @@ import ncnn
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from qwen3_tts_ncnn.runtime.codes import check_codes
 from qwen3_tts_ncnn.runtime.errors import OptionError
 from qwen3_tts_ncnn.runtime.graph import Graph
-from qwen3_tts_ncnn.runtime.manifest import Codec
+from qwen3_tts_ncnn.runtime.manifest import CodecShape
 from qwen3_tts_ncnn.runtime.mat import Floats, to_mat
 from qwen3_tts_ncnn.runtime.rope import rope_tables, window_mask
 
@@ -26,7 +27,7 @@ _FRAMES_PER_RUN = 50
 class CodecDecoder:
     """Codes (T, 16) to samples (1920 · T) in ±1, whole, as upstream chunks them, or as a stream."""
 
-    def __init__(self, graph: Graph, shape: Codec) -> None:
+    def __init__(self, graph: Graph, shape: CodecShape) -> None:
         self._graph = graph
         self.shape = shape
         self._offsets = np.arange(shape.codebooks, dtype=np.int32) * shape.codebook_size
@@ -44,7 +45,7 @@ class CodecDecoder:
     def decode_chunked(self, codes: ArrayLike, chunk: int = UPSTREAM_CHUNK, context: int = UPSTREAM_CONTEXT) -> Floats:
         """Decodes as upstream does, which differs from the whole for 100 to 200 frames after each seam.
 
-        Raises `OptionError` as `check_codes` and `chunked_stream` do.
+        Raises `FormatError` as `check_codes` does, `OptionError` as `chunked_stream`.
         """
         return self.chunked_stream(chunk, context).decode(codes)
 
@@ -55,18 +56,8 @@ class CodecDecoder:
         return ChunkedStream(self, chunk, context)
 
     def check_codes(self, codes: ArrayLike) -> NDArray[np.int32]:
-        """The codes as (T, 16) int32. Raises `OptionError` for another shape or a code outside the codebook."""
-        frames = np.asarray(codes)
-        if frames.ndim != 2 or frames.shape[1] != self.shape.codebooks or frames.dtype.kind not in "iu":
-            raise OptionError(
-                f"codes are {frames.dtype} of shape {frames.shape}, "
-                f"expected integers of shape (frames, {self.shape.codebooks})"
-            )
-        if frames.size and (frames.min() < 0 or frames.max() >= self.shape.codebook_size):
-            raise OptionError(
-                f"codes run from {frames.min()} to {frames.max()}, expected 0 to {self.shape.codebook_size - 1}"
-            )
-        return frames.astype(np.int32)
+        """The codes as (T, 16) int32. Raises `FormatError` for another shape or a code outside the codebook."""
+        return check_codes(codes, codebooks=self.shape.codebooks, codebook_size=self.shape.codebook_size)
 
     def run(self, frames: NDArray[np.int32], position: int, states: list[ncnn.Mat]) -> tuple[Floats, list[ncnn.Mat]]:
         """One run of the graph at an absolute position: samples, and the states after it."""
@@ -98,7 +89,7 @@ class CodecStream:
         self.position = 0
 
     def decode(self, codes: ArrayLike) -> Floats:
-        """The samples (1920 · T) of the next frames (T, 16). Raises `OptionError` as `check_codes` does."""
+        """The samples (1920 · T) of the next frames (T, 16). Raises `FormatError` as `check_codes` does."""
         frames = self._decoder.check_codes(codes)
         pieces = [np.zeros(0, dtype=np.float32)]
         for start in range(0, len(frames), _FRAMES_PER_RUN):
@@ -127,7 +118,7 @@ class ChunkedStream:
         self._recent = np.zeros((0, decoder.shape.codebooks), dtype=np.int32)
 
     def decode(self, codes: ArrayLike) -> Floats:
-        """The samples (1920 · T) of the next frames (T, 16). Raises `OptionError` as `check_codes` does."""
+        """The samples (1920 · T) of the next frames (T, 16). Raises `FormatError` as `check_codes` does."""
         frames = self._decoder.check_codes(codes)
         pieces = [np.zeros(0, dtype=np.float32)]
         while len(frames):

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file
 
 from qwen3_tts_ncnn.runtime.errors import PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
-from qwen3_tts_ncnn.runtime.manifest import CodecEncoder as Shape
+from qwen3_tts_ncnn.runtime.manifest import CodecEncoderShape
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.rope import causal_mask, rope_tables
 
@@ -56,7 +56,7 @@ class RVQTables:
 class CodecEncoder:
     """Mono samples at 24 kHz to codes."""
 
-    def __init__(self, graph: Graph, tables: RVQTables, shape: Shape) -> None:
+    def __init__(self, graph: Graph, tables: RVQTables, shape: CodecEncoderShape) -> None:
         self._graph = graph
         self._tables = tables
         self._shape = shape

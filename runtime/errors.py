@@ -34,7 +34,7 @@ class AudioError(TTSError):
 
 
 class FormatError(TTSError):
-    """A `.rvq`, `.voice` or `.spk` file, or what should go into one, is not what the format says."""
+    """Codes, or a `.rvq`, `.voice` or `.spk` file, are not what their format says."""
 
 
 class NumericalError(TTSError):

@@ -43,6 +43,7 @@ class GenerationOptions:
 class Generation:
     """One run, as an iterable of frames (16,) int; `selections` and `stop` tell what happened.
 
+    It runs once: a second iteration is a `RuntimeError`.
     N frames take N + 1 selections of codebook 0: the last one is EOS, or is dropped at the limit.
     Raises `NumericalError`, naming frame and codebook, where the logits are no numbers.
     """
@@ -63,6 +64,8 @@ class Generation:
         self.stop: str | None = None
 
     def __iter__(self) -> Iterator[NDArray[np.int32]]:
+        if self.selections:
+            raise RuntimeError("this run was begun before: make another Generation")
         rows = self._prompt.rows
         hidden, cache = self._talker.start(rows, capacity=len(rows) + min(self._options.max_frames, _CACHE_FRAMES))
         for frame in range(self._options.max_frames + 1):

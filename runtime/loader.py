@@ -5,11 +5,12 @@ from pathlib import Path
 
 from qwen3_tts_ncnn.runtime.codec_encoder import CodecEncoder, RVQTables
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
-from qwen3_tts_ncnn.runtime.errors import OptionError
+from qwen3_tts_ncnn.runtime.errors import OptionError, PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.predictor import Predictor
+from qwen3_tts_ncnn.runtime.reference_audio import SAMPLE_RATE
 from qwen3_tts_ncnn.runtime.speaker_encoder import SpeakerEncoder, load_mel
 from qwen3_tts_ncnn.runtime.talker import Talker
 from qwen3_tts_ncnn.runtime.text_table import TextTable
@@ -65,10 +66,25 @@ class Loader:
     def codec_encoder(self) -> CodecEncoder:
         """The codec's encoder of any package."""
         shape = self.package.manifest.codec_encoder
+        self._check_rate(shape.sample_rate)
         return CodecEncoder(self.graph("mimi_encoder"), RVQTables.load(self.package.folder / shape.tables), shape)
 
     def speaker_encoder(self) -> SpeakerEncoder:
         """The speaker encoder of a Base package; `request.check_cloning` says which package has one."""
-        shape = self.package.speech.speaker_encoder
+        shape, width = self.package.speech.speaker_encoder, self.package.speech.talker.hidden_size
         assert shape is not None
+        self._check_rate(shape.sample_rate)
+        if shape.width != width:
+            raise PackageError(
+                f"{self.package.folder} makes x-vectors of {shape.width} values for a talker of {width}: convert the "
+                "checkpoint again"
+            )
         return SpeakerEncoder(self.graph("speaker_encoder"), load_mel(self.package.folder / shape.mel_filters))
+
+    def _check_rate(self, rate: int) -> None:
+        """Raises `PackageError` for an encoder that hears another rate than `read_reference` gives."""
+        if rate != SAMPLE_RATE:
+            raise PackageError(
+                f"{self.package.folder} hears recordings at {rate} Hz, this version gives them at {SAMPLE_RATE} Hz: "
+                "convert the checkpoint again"
+            )

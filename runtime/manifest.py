@@ -78,7 +78,7 @@ class Decoder:
 
 
 @dataclass(frozen=True)
-class Codec:
+class CodecShape:
     """The codec decoder. `states` are the shapes (channels, rows, columns) of its states, in order.
 
     `checkpoint_sha256` is one sum over the codec's files in the checkpoint: equal sums mean equal codec graphs.
@@ -96,7 +96,7 @@ class Codec:
 
 
 @dataclass(frozen=True)
-class CodecEncoder:
+class CodecEncoderShape:
     """The codec's encoder. `ratios` are those of its strided convolutions, in order, before its attention, which runs
     on `steps_per_frame` steps a frame; `tables` is the file of its RVQ."""
 
@@ -110,7 +110,7 @@ class CodecEncoder:
 
 
 @dataclass(frozen=True)
-class SpeakerEncoder:
+class SpeakerEncoderShape:
     """The speaker encoder of a Base package: the length of its x-vectors, and the file of its mel filters."""
 
     width: int
@@ -199,8 +199,8 @@ class CodecManifest:
     name: str
     type: str
     origin: Origin
-    codec: Codec
-    codec_encoder: CodecEncoder
+    codec: CodecShape
+    codec_encoder: CodecEncoderShape
     graphs: dict[str, GraphInfo]
     made_with: dict[str, str]
     files: dict[str, FileInfo] = field(default_factory=dict)
@@ -216,7 +216,7 @@ class Manifest(CodecManifest):
     codec_ids: CodecIds
     talker: Decoder
     predictor: Decoder
-    speaker_encoder: SpeakerEncoder | None = None
+    speaker_encoder: SpeakerEncoderShape | None = None
     speakers: dict[str, Speaker]
     languages: dict[str, int]
     dialects: dict[str, int]

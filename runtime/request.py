@@ -34,6 +34,11 @@ def check_mode(manifest: Manifest, speaker: str | None, voice: Voice | None, ins
     name = manifest.name
     match manifest.type:
         case "custom_voice":
+            if not manifest.speakers:
+                raise ModeError(
+                    f"{name} is a custom_voice package whose checkpoint names no speakers (spk_id in its config.json), "
+                    "so nobody can speak: name one there and convert it again, or use another package"
+                )
             if voice is not None:
                 raise ModeError(
                     f"{name} is a custom_voice package, which speaks with its own speakers alone: "

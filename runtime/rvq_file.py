@@ -12,12 +12,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from qwen3_tts_ncnn.runtime.codes import CODEBOOKS, check_codes
 from qwen3_tts_ncnn.runtime.errors import FormatError
 from qwen3_tts_ncnn.runtime.files import write_beside
 
-CODEBOOKS = 16
 CODE_BITS = 11
-CODEBOOK_SIZE = 1 << CODE_BITS
 FRAME_BYTES = CODEBOOKS * CODE_BITS // 8
 
 # 66 hours: far beyond any recording, and small enough to be unpacked in memory.
@@ -35,7 +34,7 @@ def pack_codes(codes: NDArray[Any]) -> bytes:
     Raises:
         FormatError: another shape or type, no frames, or a code out of range.
     """
-    stream = check_codes(codes).T.astype("<u2").reshape(-1, 1)
+    stream = check_codes(codes, least=1).T.astype("<u2").reshape(-1, 1)
     bits = np.unpackbits(stream.view(np.uint8), axis=1, bitorder="little")
     return np.packbits(bits[:, :CODE_BITS], bitorder="little").tobytes()
 
@@ -75,23 +74,6 @@ def write_rvq(path: str | Path, codes: NDArray[Any]) -> None:
         OutputError: the file cannot be written.
     """
     write_beside(Path(path), pack_codes(codes))
-
-
-def check_codes(codes: NDArray[Any]) -> NDArray[np.int32]:
-    """The codes as (frames, 16) int32.
-
-    Raises:
-        FormatError: another shape or type, no frames, or a code out of 0..2047.
-    """
-    codes = np.asarray(codes)
-    if codes.ndim != 2 or codes.shape[1] != CODEBOOKS or not len(codes):
-        raise FormatError(f"codes have the shape {codes.shape}, expected (frames, {CODEBOOKS}) with at least one frame")
-    if codes.dtype.kind not in "iu":
-        raise FormatError(f"codes are of the type {codes.dtype}, expected integers")
-    lowest, highest = int(codes.min()), int(codes.max())
-    if lowest < 0 or highest >= CODEBOOK_SIZE:
-        raise FormatError(f"codes reach from {lowest} to {highest}, expected 0 to {CODEBOOK_SIZE - 1}")
-    return codes.astype(np.int32)
 
 
 def read_bounded(path: str | Path, limit: int) -> bytes:

@@ -1,6 +1,5 @@
 """`TTS`: a loaded package that speaks."""
 
-import warnings
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,6 +8,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
+from qwen3_tts_ncnn.runtime.caller import warn_caller
 from qwen3_tts_ncnn.runtime.cloning import PrimedReference, prime
 from qwen3_tts_ncnn.runtime.codec import Codec
 from qwen3_tts_ncnn.runtime.errors import OptionError
@@ -99,7 +99,7 @@ class TTS:
         reference = read_reference(source, max_seconds=max_seconds)
         doubt = None if transcript is None else transcript_warning(transcript, reference.seconds)
         for warning in (*reference.warnings, *([] if doubt is None else [doubt])):
-            warnings.warn(warning, ReferenceWarning, stacklevel=2)
+            warn_caller(warning, ReferenceWarning)
         if self._speaker_encoder is None:
             self._speaker_encoder = self._loader.speaker_encoder()
         return Voice(
@@ -207,7 +207,7 @@ class TTS:
             pieces.append(self._try(run, piece_seed(first.seed, number), 0 if options.is_greedy else retry))
         speech = join(pieces, None if options.is_greedy else first.seed)
         if speech.stop != "eos":
-            warnings.warn(STOPPED[speech.stop], SpeechWarning, stacklevel=2)
+            warn_caller(STOPPED[speech.stop], SpeechWarning)
         return speech
 
     def speak_all(self, texts: Iterable[str], **options: Any) -> list[Speech]:

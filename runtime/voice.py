@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors import SafetensorError, deserialize
 
+from qwen3_tts_ncnn.runtime.codes import check_codes
 from qwen3_tts_ncnn.runtime.errors import FormatError, ModeError, OptionError, TextError
 from qwen3_tts_ncnn.runtime.files import write_beside
 from qwen3_tts_ncnn.runtime.mat import Floats
-from qwen3_tts_ncnn.runtime.rvq_file import check_codes, pack_codes, read_bounded
+from qwen3_tts_ncnn.runtime.rvq_file import pack_codes, read_bounded
 
 FORMAT = "qwen3-tts-voice"
 FORMAT_VERSION = 1
@@ -71,7 +72,7 @@ class Voice:
             raise FormatError(f"the voice's model name is not one line of at most {MAX_MODEL_NAME} characters")
         object.__setattr__(self, "x_vector", _frozen(_check_x_vector(self.x_vector)))
         if self.codes is not None:
-            object.__setattr__(self, "codes", _frozen(check_codes(self.codes)))
+            object.__setattr__(self, "codes", _frozen(check_codes(self.codes, least=1)))
 
     @property
     def width(self) -> int:

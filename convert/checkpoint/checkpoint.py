@@ -7,12 +7,11 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import CODEC_CONFIG, CodecConfig, MimiShape
 from qwen3_tts_ncnn.convert.checkpoint.config import (
-    CODEC_CONFIG,
     CONFIG,
     GENERATION_CONFIG,
     CheckpointConfig,
-    CodecConfig,
     is_codec_alone,
     read_codec_config,
     read_config,
@@ -49,13 +48,13 @@ class CodecCheckpoint:
         return {path.relative_to(self.folder).as_posix(): _sha256(path) for path in self.files()}
 
     def codec_sha256(self) -> str:
-        """One sum over what the codec's graphs are made of: its weights, and its configuration as it was understood.
+        """One sum over what the codec's graphs are made of: its weights, and what they read of its configuration.
 
         Raises:
             CheckpointError: a file has gone or cannot be read.
         """
-        config = json.dumps(asdict(self.codec_config), sort_keys=True, default=dict)
-        parts = [config, *(_sha256(path) for path in self.codec.files)]
+        config = asdict(self.codec_config) | {"encoder": asdict(MimiShape.from_dict(self.codec_config.encoder))}
+        parts = [json.dumps(config, sort_keys=True), *(_sha256(path) for path in self.codec.files)]
         return hashlib.sha256("\n".join(parts).encode()).hexdigest()
 
 

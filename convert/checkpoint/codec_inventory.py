@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 
-from qwen3_tts_ncnn.convert.checkpoint.config import CodecConfig, CodecDecoderConfig
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import CodecConfig, CodecDecoderConfig
 from qwen3_tts_ncnn.convert.checkpoint.fields import Fields
 from qwen3_tts_ncnn.convert.checkpoint.main_inventory import Shapes
 from qwen3_tts_ncnn.convert.checkpoint.refusals import refuse_other_encoders

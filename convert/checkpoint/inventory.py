@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import CodecConfig
 from qwen3_tts_ncnn.convert.checkpoint.codec_inventory import codec_tensors
-from qwen3_tts_ncnn.convert.checkpoint.config import CodecConfig
 from qwen3_tts_ncnn.convert.checkpoint.main_inventory import Shapes, main_tensors
 from qwen3_tts_ncnn.convert.errors import CheckpointError
 

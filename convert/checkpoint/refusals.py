@@ -11,10 +11,9 @@ from qwen3_tts_ncnn.convert.checkpoint.fields import Fields
 from qwen3_tts_ncnn.convert.errors import CheckpointError
 
 if TYPE_CHECKING:
+    from qwen3_tts_ncnn.convert.checkpoint.codec_config import CodecConfig, CodecDecoderConfig
     from qwen3_tts_ncnn.convert.checkpoint.config import (
         CheckpointConfig,
-        CodecConfig,
-        CodecDecoderConfig,
         DecoderConfig,
         SpeakerEncoderConfig,
         TalkerConfig,
@@ -30,6 +29,12 @@ _ENCODER = {
     "use_causal_conv": True,
     "use_conv_shortcut": False,
 }
+
+SAMPLE_RATE = 24000
+"""Hz of every recording: upstream's speaker encoder takes no other (M:1942), and one resampling serves both."""
+
+MEL_BINS = 128
+"""Bins of the speaker encoder's mel: upstream computes as many, whatever the configuration says (M:1946)."""
 
 TOKENIZER_TYPE = "qwen3_tts_tokenizer_12hz"
 MODEL_TYPES = ("base", "custom_voice", "voice_design")
@@ -101,6 +106,11 @@ def refuse_contradictions(config: CheckpointConfig) -> None:
         _check_speaker_encoder(config.speaker_encoder, talker.decoder.hidden_size)
 
 
+def _check_sample_rate(name: str, rate: int) -> None:
+    if rate != SAMPLE_RATE:
+        raise CheckpointError(f"{name} is {rate}, expected {SAMPLE_RATE}: only models that hear 24 kHz are converted")
+
+
 def _refuse(found: str, expected: str) -> CheckpointError:
     return CheckpointError(f"{found}, expected {expected}: the configuration contradicts itself, download it again")
 
@@ -153,6 +163,7 @@ def refuse_codec_contradictions(codec: CodecConfig, where: str) -> None:
     """Refuse values of the codec's configuration that cannot all be true; ``where`` is what errors call the file."""
     decoder = codec.decoder
     _check_heads(f"{where}: decoder_config", decoder)
+    _check_sample_rate(f"{where}: input_sample_rate", codec.input_sample_rate)
     if codec.encoder_valid_num_quantizers != decoder.num_quantizers:
         raise _refuse(
             f"{where}: encoder_valid_num_quantizers is {codec.encoder_valid_num_quantizers}",
@@ -201,6 +212,11 @@ def _check_codec(config: CheckpointConfig) -> None:
 
 def _check_speaker_encoder(encoder: SpeakerEncoderConfig, talker_hidden: int) -> None:
     where = "config.json: speaker_encoder_config"
+    _check_sample_rate(f"{where}.sample_rate", encoder.sample_rate)
+    if encoder.mel_dim != MEL_BINS:
+        raise CheckpointError(
+            f"{where}.mel_dim is {encoder.mel_dim}, expected {MEL_BINS}: upstream computes no other mel"
+        )
     if encoder.enc_dim != talker_hidden:
         raise _refuse(f"{where}.enc_dim is {encoder.enc_dim}", f"talker_config.hidden_size, {talker_hidden}")
     channels = encoder.enc_channels

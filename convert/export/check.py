@@ -12,7 +12,7 @@ from qwen3_tts_ncnn.convert.export.bound import Bound
 from qwen3_tts_ncnn.runtime.codec_decoder import CodecDecoder
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
-from qwen3_tts_ncnn.runtime.manifest import Codec, Decoder
+from qwen3_tts_ncnn.runtime.manifest import CodecShape, Decoder
 from qwen3_tts_ncnn.runtime.mat import Floats
 
 # How the runtime runs a graph: (graph, the module's inputs, names of inputs, names of outputs) → outputs.
@@ -118,7 +118,7 @@ def run_decoder(config: DecoderConfig) -> Runner:
     return run
 
 
-def run_codec(shape: Codec) -> Runner:
+def run_codec(shape: CodecShape) -> Runner:
     """A stream in three chunks: 1 frame, all but 2, and the rest."""
 
     def run(graph: Graph, example: Sequence[Tensor], inputs: Sequence[str], outputs: Sequence[str]) -> list[Floats]:

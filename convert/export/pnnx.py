@@ -1,11 +1,11 @@
 """Runs pnnx on a traced module and returns ncnn's param text and weights."""
 
 import errno
+import importlib.util
 import os
 import shutil
 import subprocess
 import sys
-import sysconfig
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -73,8 +73,11 @@ def convert_trace(trace: Path, inputs: Sequence[Tensor], other_inputs: Sequence[
 
 def pnnx_executable() -> Path:
     """The pnnx of this Python environment, else the one on PATH. Raises `ConversionError` when there is none."""
-    beside = Path(sysconfig.get_path("scripts")) / ("pnnx.exe" if sys.platform == "win32" else "pnnx")
-    found = str(beside) if beside.is_file() else shutil.which("pnnx")
+    # The program inside the package: the script of that name imports torch, which takes seconds, to start this one.
+    package = importlib.util.find_spec("pnnx")
+    folders = [] if package is None else package.submodule_search_locations or []
+    places = [Path(folder) / ("pnnx.exe" if sys.platform == "win32" else "pnnx") for folder in folders]
+    found = next((str(place) for place in places if place.is_file()), None) or shutil.which("pnnx")
     if not found:
         raise ConversionError("pnnx is not installed: pip install 'qwen3-tts-ncnn[convert]'")
     return Path(found)

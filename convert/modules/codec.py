@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qwen3_tts_ncnn.convert.checkpoint.config import CodecDecoderConfig
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import CodecDecoderConfig
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
 from qwen3_tts_ncnn.convert.modules.codec_layers import (
     CausalConv,

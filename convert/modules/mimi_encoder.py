@@ -5,49 +5,14 @@ T:900 builds it. The wave comes padded to whole frames, so that every convolutio
 Attention is fully causal: the configuration's window of 250 is applied by transformers neither under sdpa nor eager.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Self
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from qwen3_tts_ncnn.convert.checkpoint.fields import Fields
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import MimiShape
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
 from qwen3_tts_ncnn.convert.modules.codec_layers import conv_of, to_image, to_rows
 from qwen3_tts_ncnn.convert.modules.layers import linear, rotate
-
-
-@dataclass(frozen=True)
-class MimiShape:
-    """What of `encoder_config` the graph needs."""
-
-    ratios: tuple[int, ...]  # of the strided convolutions, in the encoder's order
-    steps_per_frame: int  # 2: attention runs at 25 Hz, the downsampling after it makes 12.5
-    residual_layers: int
-    dilation_growth: int
-    layers: int
-    heads: int
-    head_dim: int
-    rope_theta: float
-    norm_eps: float
-
-    @classmethod
-    def from_dict(cls, config: Mapping[str, Any]) -> Self:
-        """Reads `encoder_config`. Raises `CheckpointError` for a key that is missing or of another type."""
-        fields = Fields(config, "speech_tokenizer/config.json: encoder_config")
-        return cls(
-            ratios=tuple(reversed(fields.integers("upsampling_ratios"))),
-            steps_per_frame=2,
-            residual_layers=fields.integer("num_residual_layers"),
-            dilation_growth=fields.integer("dilation_growth_rate"),
-            layers=fields.integer("num_hidden_layers"),
-            heads=fields.integer("num_attention_heads"),
-            head_dim=fields.integer("head_dim"),
-            rope_theta=fields.positive("rope_theta"),
-            norm_eps=fields.positive("norm_eps"),
-        )
 
 
 class PaddedConv(nn.Module):

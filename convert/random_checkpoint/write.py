@@ -15,6 +15,7 @@ from qwen3_tts_ncnn.convert.random_checkpoint.presets import PRESETS, Preset, co
 from qwen3_tts_ncnn.convert.random_checkpoint.safetensors_file import Dtype, write_safetensors
 from qwen3_tts_ncnn.convert.random_checkpoint.vocabulary import tokenizer_files
 from qwen3_tts_ncnn.convert.random_checkpoint.weights import RandomWeights
+from qwen3_tts_ncnn.runtime.files import cannot_be_written
 
 Progress = Callable[[str, int, int], None]
 """Called with a file's name, the bytes of it written so far, and the bytes it will have."""
@@ -52,9 +53,7 @@ def write_random_checkpoint(
         _write_weights(content, read_config(content), sizes, seed, progress)
         content.replace(folder)  # replaces an empty folder too
     except OSError as error:
-        raise CheckpointError(
-            f"{folder} cannot be written ({error.strerror}): free some space or choose another folder"
-        ) from error
+        raise CheckpointError(str(cannot_be_written(folder, error))) from error
     finally:
         if temporary is not None:
             shutil.rmtree(temporary, ignore_errors=True)

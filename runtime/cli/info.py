@@ -9,7 +9,7 @@ from rich.table import Table
 
 from qwen3_tts_ncnn.runtime.cli.output import console, folder_size, print_json, size_text, standard_output
 from qwen3_tts_ncnn.runtime.languages import AUTO
-from qwen3_tts_ncnn.runtime.manifest import Codec, CodecManifest, Manifest, Origin, SamplingDefaults
+from qwen3_tts_ncnn.runtime.manifest import CodecManifest, CodecShape, Manifest, Origin, Quality, SamplingDefaults
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.records import write_record
 
@@ -36,8 +36,20 @@ def info(package: Path, as_json: bool) -> None:
 
 def _record(manifest: CodecManifest, total: int) -> dict[str, Any]:
     whole = write_record(manifest)
-    kept = ("name", "format", "type", "size", "origin", "speakers", "speaker_encoder", "sampling", "made_with")
+    kept = (
+        "name",
+        "format",
+        "type",
+        "size",
+        "origin",
+        "speakers",
+        "speaker_encoder",
+        "sampling",
+        "made_with",
+        "quality",
+    )
     record = {name: whole[name] for name in kept if name in whole}
+    record["made_with"] = whole["made_with"]
     record["codec"] = {name: value for name, value in whole["codec"].items() if name != "states"}
     if isinstance(manifest, Manifest):
         record["languages"] = [AUTO, *manifest.languages]
@@ -77,10 +89,20 @@ def _speech_facts(manifest: Manifest) -> dict[str, str]:
         "languages": ", ".join((AUTO, *manifest.languages)),
         "sampling": _sampling(manifest.sampling),
         "limit": f"{manifest.sampling.max_new_tokens - 1} frames, {_limit_seconds(manifest):.0f} s of speech",
+        **({"quality": _quality(manifest.quality)} if manifest.quality else {}),
     }
 
 
-def _codec(codec: Codec) -> str:
+def _quality(quality: Quality) -> str:
+    total = quality.total
+    how = f"seeds {', '.join(map(str, quality.seeds))}" if quality.seeds else "greedy"
+    return (
+        f"{total.agreement:.2%} of upstream's first choices, KL {total.kl:.1e}, worst rank {total.worst_rank}; "
+        f"measured over {quality.frames} frames of {quality.cases} cases, {how}"
+    )
+
+
+def _codec(codec: CodecShape) -> str:
     rate = codec.sample_rate / codec.samples_per_frame
     return f"{rate:g} frames a second of {codec.codebooks} codes below {codec.codebook_size}, {codec.sample_rate} Hz"
 

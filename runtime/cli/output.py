@@ -9,7 +9,7 @@ from typing import Any
 import click
 from rich.console import Console
 
-from qwen3_tts_ncnn.runtime.errors import OutputError
+from qwen3_tts_ncnn.runtime.files import cannot_be_written
 
 _PLAIN_WIDTH = 120  # columns where the output is no terminal, so that no row of a table is folded
 
@@ -37,9 +37,7 @@ def standard_output() -> Iterator[None]:
     except BrokenPipeError:
         raise  # no error: whoever reads the output has seen enough
     except OSError as error:
-        raise OutputError(
-            f"standard output cannot be written ({error.strerror}): free some space or choose another place"
-        ) from error
+        raise cannot_be_written("standard output", error) from error
 
 
 def print_line(line: str) -> None:

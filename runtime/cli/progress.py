@@ -9,13 +9,13 @@ from typing import Self
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from qwen3_tts_ncnn.runtime.cli.output import console
-from qwen3_tts_ncnn.runtime.manifest import Codec
+from qwen3_tts_ncnn.runtime.manifest import CodecShape
 
 
 class SpeechProgress:
     """Frames made, seconds of speech so far, and the real-time factor: compute seconds over seconds of speech."""
 
-    def __init__(self, codec: Codec) -> None:
+    def __init__(self, codec: CodecShape) -> None:
         self._seconds_per_frame = codec.samples_per_frame / codec.sample_rate
         screen = console(stderr=True)
         self._progress = Progress(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.cli.command_line import refusal, run
 
-FULL = "cannot be written (No space left on device): free some space or choose another"
+FULL = "cannot be written (No space left on device): free some space or choose another place"
 
 
 def no_space(*_arguments: object, **_named: object) -> None:
@@ -33,7 +33,7 @@ def test_convert_keeps_the_old_package_when_the_last_file_does_not_fit(
 ) -> None:
     monkeypatch.setattr("qwen3_tts_ncnn.convert.conversion.write_manifest", no_space)
     line = refusal_after_progress("convert", tiny_checkpoint, "-o", old_package, "--overwrite")
-    assert line == f"Error: {old_package} {FULL} place"
+    assert line == f"Error: {old_package} {FULL}"
     assert is_whole_and_alone(old_package)
 
 
@@ -62,7 +62,7 @@ def test_convert_on_a_disk_that_is_really_full(
     disk = small_disk(f"{size + room + 1}m")
     old = Path(shutil.copytree(tiny_package, disk / "old"))
     line = refusal_after_progress("convert", tiny_checkpoint, "-o", old, "--overwrite")
-    assert line == f"Error: {old} {FULL} place"
+    assert line == f"Error: {old} {FULL}"
     assert is_whole_and_alone(old)
 
 
@@ -81,7 +81,7 @@ def test_speak_keeps_the_old_file_on_a_disk_that_is_really_full(
     old = small_disk("64k") / "a.wav"
     old.write_bytes(b"old" * 10_000)
     line = refusal("speak", tiny_package, "Hello there.", *OPTIONS, "--max-frames", "20", "-o", old)
-    assert line == f"{old} {FULL} place"
+    assert line == f"{old} {FULL}"
     assert old.read_bytes() == b"old" * 10_000
     assert list(old.parent.iterdir()) == [old]
 
@@ -92,7 +92,7 @@ def test_speak_keeps_the_old_file_when_the_new_one_does_not_fit(
     old = tmp_path / "a.wav"
     old.write_bytes(b"old")
     monkeypatch.setattr("os.fsync", no_space)
-    assert refusal("speak", tiny_package, "Hello.", *OPTIONS, "--max-frames", "15", "-o", old) == f"{old} {FULL} place"
+    assert refusal("speak", tiny_package, "Hello.", *OPTIONS, "--max-frames", "15", "-o", old) == f"{old} {FULL}"
     assert old.read_bytes() == b"old"
     assert list(tmp_path.iterdir()) == [old]
 
@@ -105,15 +105,15 @@ def test_clone_and_codec_keep_the_old_file_when_the_new_one_does_not_fit(
         old.write_bytes(b"old")
     monkeypatch.setattr("os.fsync", no_space)
     place = ("--threads", "1", "-o")
-    assert refusal("clone", tiny_base_package, reference, *place, voice) == f"{voice} {FULL} place"
-    assert refusal("codec", "encode", tiny_base_package, reference, *place, rvq) == f"{rvq} {FULL} place"
+    assert refusal("clone", tiny_base_package, reference, *place, voice) == f"{voice} {FULL}"
+    assert refusal("codec", "encode", tiny_base_package, reference, *place, rvq) == f"{rvq} {FULL}"
     assert sorted(tmp_path.iterdir()) == [rvq, voice]
     assert voice.read_bytes() == rvq.read_bytes() == b"old"
 
 
 def test_a_random_checkpoint_on_a_disk_that_is_really_full(small_disk: Callable[[str], Path]) -> None:
     disk = small_disk("4m")
-    assert refusal("checkpoint", disk / "new") == f"{disk / 'new'} {FULL} folder"
+    assert refusal("checkpoint", disk / "new") == f"{disk / 'new'} {FULL}"
     assert list(disk.iterdir()) == []
 
 

@@ -213,6 +213,29 @@ def test_a_speaker_encoder_that_cannot_be_built_is_refused(values: dict[str, Any
     assert found in refusal(lambda config, _: config["speaker_encoder_config"].update(values), "base")
 
 
+@pytest.mark.parametrize(
+    ("change", "line"),
+    [
+        (
+            lambda config, _: config["speaker_encoder_config"].update(mel_dim=80),
+            "config.json: speaker_encoder_config.mel_dim is 80, expected 128: upstream computes no other mel",
+        ),
+        (
+            lambda config, _: config["speaker_encoder_config"].update(sample_rate=16000),
+            "config.json: speaker_encoder_config.sample_rate is 16000, expected 24000: only models that hear 24 kHz "
+            "are converted",
+        ),
+        (
+            lambda _, codec: codec.update(input_sample_rate=48000),
+            "speech_tokenizer/config.json: input_sample_rate is 48000, expected 24000: only models that hear 24 kHz "
+            "are converted",
+        ),
+    ],
+)
+def test_what_hears_another_rate_or_another_mel_is_refused(change: Change, line: str) -> None:
+    assert refusal(change, "base") == line
+
+
 @pytest.mark.parametrize("changes", [{"encode_downsample_rate": 6}, {"decode_upsample_rate": 6}])
 def test_the_codec_alone_is_checked_as_the_codec_of_a_checkpoint_is(tmp_path: Path, changes: dict[str, Any]) -> None:
     (tmp_path / "config.json").write_text(json.dumps(tiny_codec()))

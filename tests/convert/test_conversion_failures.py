@@ -98,12 +98,33 @@ def test_a_failure_midway_leaves_the_old_package(
     assert beside(output) == ["package"]
 
 
-def test_a_full_disk_is_one_line(checkpoint: Checkpoint, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-    monkeypatch.setattr(conversion, "export_graph", fails_at("talker_codec_head", full))
-    assert refusal(OutputError, checkpoint, output) == (
-        f"{output} cannot be written (No space left on device): free some space or choose another place"
-    )
+def told(name: str | None, code: int) -> OSError:
+    return OSError(code, os.strerror(code), name)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (told(None, errno.ENOSPC), "{output} cannot be written (No space left on device): {space}choose another place"),
+        (
+            told("/x", errno.EDQUOT),
+            "{output} cannot be written (Disk quota exceeded): {space}choose another place",
+        ),
+        (told(None, errno.EROFS), "{output} cannot be written (Read-only file system): choose another place"),
+        (told("{output}.bin", errno.EIO), "{output} cannot be written (Input/output error): choose another place"),
+        (
+            told("/bin/pnnx", errno.EACCES),
+            "{output} was not made, because of /bin/pnnx (Permission denied): mend that first",
+        ),
+    ],
+)
+def test_what_the_system_refuses_is_one_line_that_asks_for_space_where_there_is_none(
+    checkpoint: Checkpoint, output: Path, monkeypatch: pytest.MonkeyPatch, error: OSError, line: str
+) -> None:
+    if error.filename is not None:
+        error.filename = error.filename.format(output=output)
+    monkeypatch.setattr(conversion, "export_graph", fails_at("talker_codec_head", error))
+    assert refusal(OutputError, checkpoint, output) == line.format(output=output, space="free some space or ")
 
 
 def test_a_failing_pnnx_leaves_nothing(checkpoint: Checkpoint, output: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,19 +16,19 @@ from qwen3_tts_ncnn.convert.errors import CheckpointError
 from qwen3_tts_ncnn.convert.manifest import build_codec_manifest, build_manifest, codec_record
 from qwen3_tts_ncnn.convert.package_files import list_files
 from qwen3_tts_ncnn.runtime.manifest import (
-    Codec,
-    CodecEncoder,
+    CodecEncoderShape,
+    CodecShape,
     FileInfo,
     Manifest,
     SamplingDefaults,
     Speaker,
-    SpeakerEncoder,
+    SpeakerEncoderShape,
     TextTable,
     read_manifest,
 )
 
 
-def codec_of(checkpoint: CodecCheckpoint) -> Codec:
+def codec_of(checkpoint: CodecCheckpoint) -> CodecShape:
     return codec_record(checkpoint.codec_config, ((1, 2, 3),), checkpoint.codec_sha256())
 
 
@@ -67,7 +67,7 @@ def test_ids_and_names_are_the_configuration_s(checkpoint: Checkpoint, tiny_chec
     assert manifest.text_table == TextTable("text_embedding.bin", 151936, talker["text_hidden_size"], "bf16")
     assert manifest.talker.layers == talker["num_hidden_layers"]
     assert manifest.predictor.vocab_size == 2048
-    assert manifest.codec == Codec(
+    assert manifest.codec == CodecShape(
         checkpoint_sha256=checkpoint.codec_sha256(),
         codebooks=16,
         codebook_size=2048,
@@ -78,7 +78,7 @@ def test_ids_and_names_are_the_configuration_s(checkpoint: Checkpoint, tiny_chec
         rope_theta=10000.0,
         states=((1, 2, 3),),
     )
-    assert manifest.codec_encoder == CodecEncoder(
+    assert manifest.codec_encoder == CodecEncoderShape(
         sample_rate=24000,
         samples_per_frame=1920,
         ratios=(4, 5, 6, 8),
@@ -95,7 +95,7 @@ def test_only_a_base_checkpoint_s_manifest_has_a_speaker_encoder(
     assert manifest_of(checkpoint).speaker_encoder is None
     manifest = manifest_of(base_checkpoint)
     assert (manifest.type, manifest.speakers, manifest.dialects) == ("base", {}, {})
-    assert manifest.speaker_encoder == SpeakerEncoder(64, 24000, "mel_filters.safetensors")
+    assert manifest.speaker_encoder == SpeakerEncoderShape(64, 24000, "mel_filters.safetensors")
     assert len(manifest.languages) == 10
 
 
@@ -126,6 +126,9 @@ def test_the_codec_s_sum_is_of_its_weights_and_its_configuration_as_it_was_under
         replace(config, encoder={**config.encoder, "norm_eps": 1e-4}),
     ):
         assert replace(checkpoint, codec_config=changed).codec_sha256() != checkpoint.codec_sha256()
+    # What no graph reads does not keep a codec from being reused.
+    noted = replace(config, encoder={**config.encoder, "sliding_window": 99, "torch_dtype": "float32"})
+    assert replace(checkpoint, codec_config=noted).codec_sha256() == checkpoint.codec_sha256()
 
 
 def test_speakers_languages_and_dialects_are_told_apart(checkpoint: Checkpoint, tiny_checkpoint: Path) -> None:

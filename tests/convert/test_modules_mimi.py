@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
+from qwen3_tts_ncnn.convert.checkpoint.codec_config import MimiShape
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
 from qwen3_tts_ncnn.convert.errors import CheckpointError
-from qwen3_tts_ncnn.convert.modules.mimi_encoder import MimiEncoder, MimiShape, PaddedConv, RepeatLast
+from qwen3_tts_ncnn.convert.modules.mimi_encoder import MimiEncoder, PaddedConv, RepeatLast
 from qwen3_tts_ncnn.runtime.codec_encoder import valid_columns
 from qwen3_tts_ncnn.runtime.rope import causal_mask, rope_tables
 from tests.convert.tensors import Dictionary, noise, observed, relative

@@ -1,8 +1,10 @@
 """Running pnnx: what it is told, and every way it can fail, in one line."""
 
 import errno
+import shutil
 import stat
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -116,25 +118,37 @@ def test_a_full_disk_is_told_before_torch_writes(fake: Path, work: Path, monkeyp
     assert list(work.iterdir()) == []
 
 
-def test_a_missing_pnnx_says_how_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pnnx.sysconfig, "get_path", lambda _name: str(tmp_path))
-    monkeypatch.setenv("PATH", str(tmp_path))
+@pytest.fixture
+def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of a pnnx package that is the only one installed; PATH leads to `tmp_path / "path"`."""
+    monkeypatch.setattr(sys, "path", [str(tmp_path / "environment")])
+    monkeypatch.setattr(sys, "meta_path", [PathFinder])
+    monkeypatch.delitem(sys.modules, "pnnx", raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "path"))
+    package = tmp_path / "environment" / "pnnx"
+    for folder in (package, tmp_path / "path"):
+        folder.mkdir(parents=True)
+        becomes(folder / "pnnx", "")
+    return package
+
+
+def test_a_missing_pnnx_says_how_to_install_it(installed: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shutil.rmtree(installed)
+    monkeypatch.setenv("PATH", str(installed))
     with pytest.raises(ConversionError) as caught:
         pnnx_executable()
     assert str(caught.value) == "pnnx is not installed: pip install 'qwen3-tts-ncnn[convert]'"
 
 
-def test_the_environment_s_own_pnnx_comes_before_the_one_on_path(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("environment", "path"):
-        (tmp_path / name).mkdir()
-        becomes(tmp_path / name / "pnnx", "")
-    monkeypatch.setattr(pnnx.sysconfig, "get_path", lambda _name: str(tmp_path / "environment"))
-    monkeypatch.setenv("PATH", str(tmp_path / "path"))
-    assert pnnx_executable() == tmp_path / "environment" / "pnnx"
-    (tmp_path / "environment" / "pnnx").unlink()
+def test_the_environment_s_own_pnnx_comes_before_the_one_on_path(installed: Path, tmp_path: Path) -> None:
+    assert pnnx_executable() == installed / "pnnx"
+    (installed / "pnnx").unlink()
     assert pnnx_executable() == tmp_path / "path" / "pnnx"
+
+
+def test_the_package_is_found_without_being_imported_for_it_imports_torch(installed: Path) -> None:
+    (installed / "__init__.py").write_text("raise AssertionError")
+    assert pnnx_executable() == installed / "pnnx"
 
 
 def test_the_real_pnnx_converts_a_linear_with_free_rows(work: Path) -> None:

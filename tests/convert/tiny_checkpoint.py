@@ -128,7 +128,7 @@ _CODEC = {
 _SPEAKER_ENCODER = {
     "enc_dim": 24,
     "sample_rate": 24000,
-    "mel_dim": 7,
+    "mel_dim": 128,
     "enc_channels": [8, 8, 8, 16],
     "enc_kernel_sizes": [5, 3, 3, 1],
     "enc_dilations": [1, 2, 3, 1],

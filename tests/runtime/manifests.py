@@ -8,10 +8,10 @@ from typing import Any
 from qwen3_tts_ncnn.runtime.manifest import (
     CODEC_TYPE,
     FORMAT,
-    Codec,
-    CodecEncoder,
+    CodecEncoderShape,
     CodecIds,
     CodecManifest,
+    CodecShape,
     Decoder,
     FileInfo,
     GraphInfo,
@@ -19,7 +19,7 @@ from qwen3_tts_ncnn.runtime.manifest import (
     Origin,
     SamplingDefaults,
     Speaker,
-    SpeakerEncoder,
+    SpeakerEncoderShape,
     TextIds,
     TextTable,
     write_manifest,
@@ -42,7 +42,7 @@ SAMPLING = SamplingDefaults(
     max_new_tokens=8192,
 )
 
-CODEC = Codec(
+CODEC = CodecShape(
     checkpoint_sha256="cd" * 32,
     codebooks=16,
     codebook_size=2048,
@@ -54,7 +54,7 @@ CODEC = Codec(
     states=((64, 1, 2), (4, 71, 4)),
 )
 
-CODEC_ENCODER = CodecEncoder(
+CODEC_ENCODER = CodecEncoderShape(
     sample_rate=24000,
     samples_per_frame=1920,
     ratios=(4, 5, 6, 8),
@@ -64,7 +64,7 @@ CODEC_ENCODER = CodecEncoder(
     tables="rvq_encoder.safetensors",
 )
 
-SPEAKER_ENCODER = SpeakerEncoder(width=8, sample_rate=24000, mel_filters="mel_filters.safetensors")
+SPEAKER_ENCODER = SpeakerEncoderShape(width=8, sample_rate=24000, mel_filters="mel_filters.safetensors")
 
 _MANIFEST = Manifest(
     format=FORMAT,

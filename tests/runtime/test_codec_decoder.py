@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.convert.export.check import signal_to_noise
 from qwen3_tts_ncnn.parity.oracle import Oracle
-from qwen3_tts_ncnn.runtime import TTS, OptionError
+from qwen3_tts_ncnn.runtime import TTS, FormatError
 from qwen3_tts_ncnn.runtime.mat import Floats
 
 # dB. Rounding alone: measured 110.6 to 120.5 for the streams and 110.7 against upstream. That the chunks are exact but
@@ -117,13 +117,13 @@ def test_lists_and_every_integer_type_are_codes(tts: TTS) -> None:
         (np.zeros((3, 16)), "codes are float64 of shape (3, 16), expected integers of shape"),
         (np.zeros((3, 16), bool), "codes are bool of shape (3, 16), expected integers of shape"),
         ([], "codes are float64 of shape (0,), expected integers of shape"),
-        (np.full((1, 16), 2048), "codes run from 2048 to 2048, expected 0 to 2047"),
-        (np.arange(16)[None] - 1, "codes run from -1 to 14, expected 0 to 2047"),
-        (np.full((1, 16), 2**32, np.int64), "codes run from 4294967296 to 4294967296, expected 0 to 2047"),
+        (np.full((1, 16), 2048), "codes reach from 2048 to 2048, expected 0 to 2047"),
+        (np.arange(16)[None] - 1, "codes reach from -1 to 14, expected 0 to 2047"),
+        (np.full((1, 16), 2**32, np.int64), "codes reach from 4294967296 to 4294967296, expected 0 to 2047"),
     ],
 )
 def test_what_is_no_code_is_refused(tts: TTS, wrong: NDArray[np.generic], message: str) -> None:
     for decode in every_decode(tts):
-        with pytest.raises(OptionError) as caught:
+        with pytest.raises(FormatError) as caught:
             decode(wrong)
         assert str(caught.value).removesuffix(" (frames, 16)") == message

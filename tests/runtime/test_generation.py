@@ -57,6 +57,14 @@ def test_eos_at_the_limit_is_eos() -> None:
     assert (run.stop, run.selections) == ("eos", [7, 8, 9, EOS])
 
 
+def test_a_run_is_run_once() -> None:
+    run = generation(FakeTalker([7, 8, 9, EOS]))
+    frames = list(run)
+    with pytest.raises(RuntimeError, match="was begun before"):
+        next(iter(run))
+    assert (len(frames), run.stop, run.selections) == (3, "eos", [7, 8, 9, EOS])
+
+
 def test_one_frame_takes_two_selections() -> None:
     talker = FakeTalker([7, 8])
     run = generation(talker, max_frames=1)

@@ -48,6 +48,16 @@ def test_a_speaker_is_found_in_whatever_case(written: str) -> None:
     assert speaker_name(PACKAGE, written) == "Ryan"
 
 
+@pytest.mark.parametrize(("speaker", "voice"), [(None, None), ("ryan", None), (None, Voice(np.ones(8, np.float32)))])
+def test_a_custom_voice_package_without_speakers_says_that_nobody_can_speak(
+    speaker: str | None, voice: Voice | None
+) -> None:
+    assert refusal(check_mode, manifest(speakers={}), speaker, voice, None) == (
+        "little-fp32 is a custom_voice package whose checkpoint names no speakers (spk_id in its config.json), so "
+        "nobody can speak: name one there and convert it again, or use another package"
+    )
+
+
 @pytest.mark.parametrize("unknown", ["nobody", "", "Ryan ", "uncle fu"])
 def test_an_unknown_speaker_lists_the_valid_ones(unknown: str) -> None:
     with pytest.raises(ModeError) as caught:

@@ -87,14 +87,19 @@ def test_codes_out_of_range_are_not_written(tmp_path: Path, value: int, line: st
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("shape", [(0, 16), (16,), (3, 15), (16, 3), (1, 3, 16), ()])
+def test_no_frames_are_not_packed() -> None:
+    with pytest.raises(FormatError, match=r"^codes are of 0 frames, expected at least 1$"):
+        pack_codes(np.zeros((0, 16), np.int32))
+
+
+@pytest.mark.parametrize("shape", [(16,), (3, 15), (16, 3), (1, 3, 16), ()])
 def test_codes_of_another_shape_are_not_packed(shape: tuple[int, ...]) -> None:
-    with pytest.raises(FormatError, match=r"codes have the shape .*, expected \(frames, 16\)"):
+    with pytest.raises(FormatError, match=r"^codes are int32 of shape .*, expected integers of shape \(frames, 16\)$"):
         pack_codes(np.zeros(shape, np.int32))
 
 
 def test_codes_that_are_no_integers_are_not_packed() -> None:
-    with pytest.raises(FormatError, match="codes are of the type float32, expected integers"):
+    with pytest.raises(FormatError, match=r"^codes are float32 of shape \(1, 16\), expected integers"):
         pack_codes(np.zeros((1, 16), np.float32))
 
 

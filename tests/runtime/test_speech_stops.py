@@ -3,6 +3,7 @@
 import os
 import shutil
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import chain, repeat
 from pathlib import Path
@@ -218,6 +219,26 @@ def test_each_piece_of_a_long_text_is_tried_again_alone(tts: TTS, monkeypatch: p
     assert speech.codes[:, 0].tolist() == [1, 3, 5]
     assert [str(warning.message) for warning in caught] == [STOPPED["repeat"]]
     assert speech.stop == "repeat"
+
+
+@pytest.mark.parametrize(
+    "speak",
+    [
+        lambda tts: tts.speak(TEXT, speaker="ryan", seed=1),
+        lambda tts: tts.speak_all([TEXT], speaker="ryan", seed=1),
+        lambda tts: next(tts.speak_sentences(["One. ", "Two."], speaker="ryan", seed=1)),
+        lambda tts: list(tts.speak_sentences(["One."], speaker="ryan", seed=1)),
+    ],
+    ids=["speak", "speak_all", "speak_sentences", "the last of speak_sentences"],
+)
+def test_a_warning_points_at_the_line_that_called(
+    tts: TTS, monkeypatch: pytest.MonkeyPatch, speak: Callable[[TTS], object]
+) -> None:
+    Tries(monkeypatch, "limit")
+    with pytest.warns(SpeechWarning) as caught:
+        speak(tts)
+    [warning] = caught
+    assert (warning.filename, warning.lineno) == (__file__, speak.__code__.co_firstlineno)
 
 
 def test_a_retry_below_0_is_refused_before_any_frame(tts: TTS, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -298,7 +298,10 @@ CHANGES: dict[str, tuple[Callable[[dict[str, Any]], Any], str]] = {
     "codes as floats": (lambda header: header["codes"].update(dtype="F32"), "codes is F32, expected I32"),
     "a matrix": (lambda header: header["x_vector"].update(shape=[2, 4]), r"x-vector has the shape \(2, 4\)"),
     "a scalar": (lambda header: header["x_vector"].update(shape=[]), "not a whole .voice"),
-    "codes the other way": (lambda header: header["codes"].update(shape=[16, 5]), r"codes have the shape \(16, 5\)"),
+    "codes the other way": (
+        lambda header: header["codes"].update(shape=[16, 5]),
+        r"codes are int32 of shape \(16, 5\)",
+    ),
     "a shape that overflows": (lambda header: header["codes"].update(shape=[2**40, 2**40]), "not a whole .voice"),
     "a negative shape": (lambda header: header["codes"].update(shape=[-5, -16]), "not a whole .voice"),
     "offsets that overlap": (lambda header: header["codes"].update(data_offsets=[0, 320]), "not a whole .voice"),
