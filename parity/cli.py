@@ -2,31 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from qwen3_tts_ncnn.parity.cases import (
-    MAX_FRAMES,
-    Case,
-    cloning_cases,
-    default_cases,
-    design_cases,
-    instruction_cases,
-)
-from qwen3_tts_ncnn.parity.clips import read_clip, synthetic_references
+from qwen3_tts_ncnn.parity.cases import MAX_FRAMES, Case
+from qwen3_tts_ncnn.parity.clips import read_clip
+from qwen3_tts_ncnn.parity.run_cases import Asked, run_cases
 from qwen3_tts_ncnn.parity.settings import SEEDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.console import Console
+
     from qwen3_tts_ncnn.parity.compare import CaseReport
-    from qwen3_tts_ncnn.parity.oracle import Oracle
+    from qwen3_tts_ncnn.parity.quality import ForcedRun
+    from qwen3_tts_ncnn.runtime.manifest import Quality
 
 PLAIN_WIDTH = 160
 """Columns where the output is not a terminal, so that no row of the table is folded."""
+FEW_CASES = 7
+"""How many cases a measurement takes of the suite; coprime to the lengths of the lists that a suite is a product of."""
 
 
 @click.command(short_help="Compare a package with PyTorch, token by token.")
@@ -58,6 +56,13 @@ PLAIN_WIDTH = 160
     help="Sample every case with this seed, as torch does; give it again for more seeds. Greedy if not given.",
 )
 @click.option("--cases", type=click.IntRange(min=1), help="Only the first N cases of the suite.")
+@click.option(
+    "--teacher-forced",
+    is_flag=True,
+    help="Measure instead of judge: feed PACKAGE the codes that upstream says, and compare each choice's logits. "
+    f"--cases are spread over the suite, {FEW_CASES} if not given.",
+)
+@click.option("--record", is_flag=True, help="Write what --teacher-forced measured into PACKAGE's model.json.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads of either side; physical cores if not given.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON instead of a table.")
 @click.pass_context
@@ -75,18 +80,23 @@ def parity(
     max_frames: int,
     seeds: tuple[int, ...],
     cases: int | None,
+    teacher_forced: bool,
+    record: bool,
     threads: int | None,
     as_json: bool,
 ) -> None:
     """Compare PACKAGE with upstream's PyTorch model on CHECKPOINT, token by token.
 
-    Both speak in fp32 on the CPU, greedily or, with a seed, drawing the same. Exit status: 0 all equal, 1 any
-    difference, 2 the comparison cannot be made.
+    Both speak on the CPU, upstream in fp32, greedily or, with a seed, drawing the same. Exit status: 0 all equal, 1 any
+    difference, 2 the comparison cannot be made. With --teacher-forced it is 0 where the measurement could be made.
 
     \b
-    Example:
+    Examples:
       qwen3-tts-ncnn parity models/tiny-checkpoint-fp32 tiny-checkpoint --cases 4
+      qwen3-tts-ncnn parity models/tiny-checkpoint-int8 tiny-checkpoint --teacher-forced --record
     """
+    if record and not teacher_forced:
+        raise click.UsageError("--record goes with --teacher-forced: it writes what that measured.")
     if transcript is not None and reference is None:
         raise click.UsageError("--transcript needs --reference.")
     single = None
@@ -100,7 +110,14 @@ def parity(
         raise click.UsageError(
             "--speaker, --reference, --instruct, --language, --streaming-text and --whole-text go with --text."
         )
-    reports = _compare_all(package, checkpoint, single, cases, max_frames, seeds, threads)
+    limit = cases or (FEW_CASES if teacher_forced else None)
+    asked = Asked(package, checkpoint, single, limit, teacher_forced, max_frames, seeds, threads)
+    if teacher_forced:
+        _print_quality(*_measure_all(asked, record), as_json)
+        if record:
+            click.echo(f"recorded in the model.json of {package}", err=True)
+        return
+    reports = _compare_all(asked)
     _print(reports, as_json)
     context.exit(0 if all(report.ok for report in reports) else 1)
 
@@ -117,54 +134,31 @@ def _check_voice(speaker: str | None, reference: Path | None, instruct: str | No
         )
 
 
-def _compare_all(
-    package: Path,
-    checkpoint: Path,
-    single: Case | None,
-    limit: int | None,
-    max_frames: int,
-    seeds: tuple[int, ...],
-    threads: int | None,
-) -> list[CaseReport]:
-    """Load both sides and run `single`, or the first `limit` cases of the suite, greedily or with each of the seeds.
+def _compare_all(asked: Asked) -> list[CaseReport]:
+    """Let both sides speak every case, and compare."""
+    from qwen3_tts_ncnn.parity.compare import compare
+    from qwen3_tts_ncnn.parity.package_run import trace_package
 
-    Progress goes to stderr.
-    """
-    from rich.console import Console
-    from rich.progress import Progress
-
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        task = progress.add_task("loading the package and upstream", total=None)
-        # Imported here: torch takes seconds, and `--help` needs none of it.
-        from qwen3_tts_ncnn.parity.compare import compare
-        from qwen3_tts_ncnn.parity.oracle import Oracle
-        from qwen3_tts_ncnn.parity.package_run import trace_package
-        from qwen3_tts_ncnn.runtime import TTS
-
-        oracle = Oracle.load(checkpoint, threads=threads)
-        tts = TTS.load(package, threads=threads, pretokenizer=oracle.pretokenizer)
-        cases = (single,) if single else _suite(oracle, max_frames)[:limit]
-        chosen = [replace(case, seed=seed) for case in cases for seed in seeds or (None,)]
-        reports = []
-        progress.update(task, total=len(chosen))
-        for number, case in enumerate(chosen, 1):
-            progress.update(task, description=f"case {number}: {case.who}, {case.language}, {case.layout}")
-            reports.append(compare(case, trace_package(tts, case), oracle.speak(case)))
-            progress.advance(task)
-    return reports
+    return run_cases(asked, lambda tts, oracle, case: compare(case, trace_package(tts, case), oracle.speak(case)))
 
 
-def _suite(oracle: Oracle, max_frames: int) -> tuple[Case, ...]:
-    """What fits the checkpoint's type."""
-    if oracle.kind == "base":
-        return cloning_cases(synthetic_references(), oracle.languages, max_frames)
-    if oracle.kind == "voice_design":
-        return design_cases(oracle.languages, max_frames)
-    named = default_cases(oracle.speakers, oracle.languages, max_frames)
-    if not oracle.takes_instructions:
-        return named
-    return named + instruction_cases(oracle.speakers, oracle.languages, max_frames)
+def _measure_all(asked: Asked, record: bool) -> tuple[Quality, list[ForcedRun]]:
+    """Feed the package what upstream says of every case, and write the figures into its manifest if asked."""
+    from qwen3_tts_ncnn.parity.quality_report import check_origin, quality_of
+    from qwen3_tts_ncnn.parity.teacher_forced import force
+    from qwen3_tts_ncnn.runtime.files import check_place
+    from qwen3_tts_ncnn.runtime.manifest import MANIFEST, read_manifest, record_quality
+
+    origin = read_manifest(asked.package).origin
+    if record:
+        # Before the minutes that the measuring takes.
+        check_place(asked.package / MANIFEST)
+        check_origin(origin, asked.checkpoint)
+    runs = run_cases(asked, force)
+    quality = quality_of(runs, origin.name if record else asked.checkpoint.resolve().name)
+    if record:
+        record_quality(asked.package, quality)
+    return quality, runs
 
 
 def _print(reports: Sequence[CaseReport], as_json: bool) -> None:
@@ -172,10 +166,23 @@ def _print(reports: Sequence[CaseReport], as_json: bool) -> None:
 
     if as_json:
         click.echo(to_json(reports))
-        return
+    else:
+        print_table(reports, _console())
+
+
+def _print_quality(quality: Quality, runs: Sequence[ForcedRun], as_json: bool) -> None:
+    from qwen3_tts_ncnn.parity.quality_report import print_quality, quality_json
+
+    if as_json:
+        click.echo(quality_json(quality, runs))
+    else:
+        print_quality(quality, runs, _console())
+
+
+def _console() -> Console:
     from rich.console import Console
 
     console = Console()
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
-    print_table(reports, console)
+    return console

@@ -8,16 +8,20 @@ import numpy as np
 import torch
 
 from qwen3_tts_ncnn.parity.errors import ParityError
-from qwen3_tts_ncnn.parity.trace import ABSENT, CODEBOOKS, FloatArray, Heard, OracleTrace, TokenArray, tokens
+from qwen3_tts_ncnn.parity.trace import ABSENT, CODEBOOKS, FloatArray, Heard, OracleTrace, RunLogits, TokenArray, tokens
 
 Function = Callable[..., Any]
 
 
 class Observation:
-    """What upstream did inside one `with observed(model, greedy) as observation`."""
+    """What upstream did inside one `with observed(model, greedy) as observation`; its logits only if asked."""
 
-    def __init__(self, greedy: bool) -> None:
+    def __init__(self, greedy: bool, logits: bool = False) -> None:
         self._greedy = greedy
+        # Keeping scores and logits only adds them to the result: no choice depends on it.
+        self._kept = {"output_scores": True} | ({"output_logits": True} if logits else {})
+        self.talker_logits: FloatArray | None = None
+        self.predictor_logits: list[FloatArray] = []
         self.prompt: FloatArray | None = None
         self.trailing: FloatArray | None = None
         self.selections: TokenArray | None = None
@@ -33,8 +37,9 @@ class Observation:
         def generate(*args: Any, **kwargs: Any) -> Any:
             self.prompt = np.array(kwargs["inputs_embeds"][0].numpy())
             self.trailing = np.array(kwargs["trailing_text_hidden"][0].numpy())
-            # Keeping the processed scores only adds them to the result: no choice depends on it.
-            result = original(*args, **kwargs, output_scores=True)
+            result = original(*args, **kwargs, **self._kept)
+            if result.logits is not None:
+                self.talker_logits = rows_of(result.logits)
             self.selections = tokens(result.sequences[0])
             self.talker_choices = choices(result.scores, self.selections, "codebook 0", self._greedy)
             return result
@@ -45,7 +50,9 @@ class Observation:
         """Record the 15 codes of a frame and their margins (modeling_qwen3_tts.py:1669)."""
 
         def generate(*args: Any, **kwargs: Any) -> Any:
-            result = original(*args, **kwargs, output_scores=True)
+            result = original(*args, **kwargs, **self._kept)
+            if result.logits is not None:
+                self.predictor_logits.append(rows_of(result.logits))
             codes = tokens(result.sequences[0])
             self.predictor_codes.append(codes)
             self.predictor_choices.append(choices(result.scores, codes, "the predictor's codebooks", self._greedy))
@@ -103,16 +110,19 @@ class Observation:
             margins=margins,
             runners_up=runners_up,
             heard=heard,
+            logits=None
+            if self.talker_logits is None
+            else RunLogits(self.talker_logits, np.stack(self.predictor_logits)),
         )
 
 
 @contextlib.contextmanager
-def observed(model: Any, greedy: bool) -> Iterator[Observation]:
+def observed(model: Any, greedy: bool, logits: bool = False) -> Iterator[Observation]:
     """Watch upstream's `Qwen3TTSForConditionalGeneration`; everything is put back on leaving.
 
-    `greedy` says what to hold its choices to.
+    `greedy` says what to hold its choices to, `logits` whether to keep what it chose from.
     """
-    observation = Observation(greedy)
+    observation = Observation(greedy, logits)
     talker = model.talker
     with contextlib.ExitStack() as stack:
         stack.enter_context(_wrapped(model, "generate", observation.model_generate))
@@ -134,6 +144,11 @@ def _wrapped(owner: Any, name: str, wrap: Callable[[Function], Function]) -> Ite
             delattr(owner, name)
         else:
             setattr(owner, name, shadow)
+
+
+def rows_of(logits: tuple[torch.Tensor, ...]) -> FloatArray:
+    """One (1, vocabulary) a selection → (selections, vocabulary) float32, a copy."""
+    return np.array(torch.cat(logits).float().numpy())
 
 
 def choices(scores: tuple[torch.Tensor, ...], chosen: TokenArray, what: str, greedy: bool) -> list[tuple[float, int]]:

@@ -57,6 +57,11 @@ class Oracle:
         return cls(upstream, threads)
 
     @property
+    def model(self) -> Any:
+        """Upstream's `Qwen3TTSForConditionalGeneration`."""
+        return self._upstream.model
+
+    @property
     def kind(self) -> str:
         """The checkpoint's type, one of `KINDS`."""
         return str(self._upstream.model.tts_model_type)
@@ -88,8 +93,8 @@ class Oracle:
         first = document["pre_tokenizer"]["pretokenizers"][0]
         return "directory" if first.get("pattern", {}).get("Regex") == DIRECTORY_REGEX else "hub"
 
-    def speak(self, case: Case) -> OracleTrace:
-        """Run upstream's `generate_…` of the checkpoint's type, and tell what it did.
+    def speak(self, case: Case, *, logits: bool = False) -> OracleTrace:
+        """Run upstream's `generate_…` of the checkpoint's type, and tell what it did, with its logits if asked.
 
         Raises:
             ParityError: the case does not fit the checkpoint, or the run broke its contract.
@@ -97,10 +102,29 @@ class Oracle:
         self._check(case)
         voice, heard = self._voice(case)
         model = self._upstream.model
-        with quiet(), _torch_threads(self._threads), observed(model, case.greedy) as observation, _seeded(case.seed):
+        watch = observed(model, case.greedy, logits)
+        with quiet(), _torch_threads(self._threads), watch as observation, _seeded(case.seed):
             waves, _ = self._generate(case.text, **voice, **_options(case))
         samples = np.asarray(waves[0], dtype=np.float32)
         return observation.trace(int(self._config.codec_eos_token_id), samples, heard)
+
+    def ready(self, case: Case) -> Callable[[], tuple[FloatArray, int]]:
+        """Check a case and hear its reference; what is returned speaks it, unobserved, whenever it is called.
+
+        It returns the samples (n,) and their rate.
+
+        Raises:
+            ParityError: the case does not fit the checkpoint.
+        """
+        self._check(case)
+        voice, _ = self._voice(case)
+
+        def speak() -> tuple[FloatArray, int]:
+            with quiet(), _torch_threads(self._threads), _seeded(case.seed):
+                waves, rate = self._generate(case.text, **voice, **_options(case))
+            return np.asarray(waves[0], dtype=np.float32), int(rate)
+
+        return speak
 
     @property
     def _generate(self) -> Callable[..., Any]:

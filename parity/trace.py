@@ -94,6 +94,19 @@ class Trace:
 
 
 @dataclass(frozen=True, eq=False)
+class RunLogits:
+    """The logits of one run, before any processor; 135 kB a frame.
+
+    Attributes:
+        talker: (T + 1, vocabulary) of every codebook-0 selection.
+        predictor: (T, 15, codebook size) of codebooks 1 to 15.
+    """
+
+    talker: FloatArray
+    predictor: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
 class OracleTrace(Trace):
     """Upstream's run, with how sure it was of each choice.
 
@@ -101,10 +114,12 @@ class OracleTrace(Trace):
         margins: (T + 1, 16) top-1 minus top-2 logit after the run's processors (codebook 0: repetition penalty, minimum
             length, suppressed tokens; all, where sampled: temperature, top-k, top-p); NaN where nothing was chosen.
         runners_up: (T + 1, 16) the top-2 token; `ABSENT` where nothing was chosen, or nothing else could be.
+        logits: what it chose from; None where they were not asked for.
     """
 
     margins: NDArray[np.float64]
     runners_up: TokenArray
+    logits: RunLogits | None = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
         super().__post_init__()

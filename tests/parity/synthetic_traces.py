@@ -7,7 +7,8 @@ import numpy as np
 
 from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.clips import ReferenceClip
-from qwen3_tts_ncnn.parity.trace import CODEBOOKS, Heard, OracleTrace, Trace
+from qwen3_tts_ncnn.parity.quality import ForcedRun
+from qwen3_tts_ncnn.parity.trace import ABSENT, CODEBOOKS, Heard, OracleTrace, Trace
 
 EOS = 2150
 CASE = Case("Hi.", "serena")
@@ -60,3 +61,12 @@ def with_token(oracle: OracleTrace, frame: int, codebook: int, token: int) -> Tr
     if codebook == 0:
         selections[frame] = token
     return package_trace(oracle, codes=codes, selections=selections)
+
+
+def forced_run(case: Case, frames: int = 4, *, wrong: int = 0) -> ForcedRun:
+    """The first `wrong` choices are of rank 2 and diverge by 0.5, all others are upstream's."""
+    made = oracle_trace(frames).grid() != ABSENT
+    ranks, divergences = np.full(made.shape, ABSENT), np.full(made.shape, np.nan)
+    which = np.arange(made.sum()) < wrong
+    ranks[made], divergences[made] = np.where(which, 2, 0), np.where(which, 0.5, 0.0)
+    return ForcedRun(case, ranks, divergences)

@@ -12,7 +12,7 @@ from qwen3_tts_ncnn.parity.errors import ParityError
 from qwen3_tts_ncnn.parity.package_run import trace_package
 from qwen3_tts_ncnn.parity.settings import SamplingSettings
 from qwen3_tts_ncnn.runtime import ReferenceWarning, Voice
-from qwen3_tts_ncnn.runtime.tts import SpeechWarning
+from qwen3_tts_ncnn.runtime.speech_warning import SpeechWarning
 from tests.parity.synthetic_traces import CLIP, heard, oracle_trace
 
 AS_UPSTREAM = {"split": False, "budget": False, "watchdog": False}

@@ -14,10 +14,12 @@ import soundfile
 from click.testing import CliRunner, Result
 
 from qwen3_tts_ncnn.parity import cli
-from qwen3_tts_ncnn.parity.cases import Case
+from qwen3_tts_ncnn.parity.cases import Case, default_cases
 from qwen3_tts_ncnn.parity.compare import compare
+from qwen3_tts_ncnn.parity.quality_report import quality_of
+from qwen3_tts_ncnn.parity.run_cases import Asked, spread, suite
 from qwen3_tts_ncnn.runtime.errors import AudioError
-from tests.parity.synthetic_traces import CASE, oracle_trace, package_trace, with_token
+from tests.parity.synthetic_traces import CASE, forced_run, oracle_trace, package_trace, with_token
 
 EQUAL = compare(CASE, package_trace(oracle_trace()), oracle_trace())
 DIFFERENT = compare(CASE, with_token(oracle_trace(), 1, 1, 9), oracle_trace())
@@ -26,8 +28,8 @@ DIFFERENT = compare(CASE, with_token(oracle_trace(), 1, 1, 9), oracle_trace())
 def run(monkeypatch: pytest.MonkeyPatch, found: list[Any], *options: str) -> tuple[Result, list[Any]]:
     asked: list[Any] = []
 
-    def compare_all(*arguments: Any) -> list[Any]:
-        asked.extend(arguments)
+    def compare_all(what: Asked) -> list[Any]:
+        asked.append(what)
         return found
 
     monkeypatch.setattr(cli, "_compare_all", compare_all)
@@ -38,7 +40,7 @@ def test_equal_exits_with_0_and_the_suite_is_the_default(monkeypatch: pytest.Mon
     result, asked = run(monkeypatch, [EQUAL])
     assert result.exit_code == 0
     assert "1 of 1 cases equal" in result.stdout
-    assert asked == [Path("package"), Path("checkpoint"), None, None, 96, (), None]
+    assert asked == [Asked(Path("package"), Path("checkpoint"), None, None, False, 96, (), None)]
 
 
 def test_one_mismatch_exits_with_1(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +55,7 @@ def test_json_is_all_there_is_on_standard_output(monkeypatch: pytest.MonkeyPatch
 def test_a_text_becomes_the_only_case(monkeypatch: pytest.MonkeyPatch) -> None:
     options = ("--text", "Hi.", "--speaker", "eric", "--language", "chinese", "--streaming-text", "--max-frames", "9")
     _, asked = run(monkeypatch, [EQUAL], *options)
-    assert asked[2] == Case("Hi.", "eric", "chinese", True, 9)
+    assert asked[0].single == Case("Hi.", "eric", "chinese", True, 9)
 
 
 @pytest.mark.parametrize("transcript", [None, "Hello."])
@@ -64,7 +66,7 @@ def test_a_text_with_a_reference_becomes_the_only_case(
     soundfile.write(path, np.full(24_000, 0.5, dtype=np.float32), 16_000)
     options = ("--text", "Hi.", "--reference", str(path), *(("--transcript", transcript) if transcript else ()))
     _, asked = run(monkeypatch, [EQUAL], *options)
-    case = asked[2]
+    case = asked[0].single
     assert (case.speaker, case.language, case.streaming_text) == (None, "auto", None)
     assert (case.reference.name, case.reference.seconds, case.reference.transcript) == ("me.wav", 1.5, transcript)
     assert case.mode == ("in context" if transcript else "x-vector")
@@ -81,13 +83,13 @@ def test_an_instruction_tells_a_speaker_how_or_who_speaks(
     monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], mode: str
 ) -> None:
     _, asked = run(monkeypatch, [EQUAL], "--text", "Hi.", *options)
-    assert (asked[2].mode, asked[2].instruct) == (mode, "Slowly.")
+    assert (asked[0].single.mode, asked[0].single.instruct) == (mode, "Slowly.")
 
 
 @pytest.mark.parametrize("of", [(), ("--text", "Hi.", "--speaker", "eric")])
 def test_seeds_go_with_the_suite_and_with_a_text(monkeypatch: pytest.MonkeyPatch, of: tuple[str, ...]) -> None:
     _, asked = run(monkeypatch, [EQUAL], *of, "--seed", "7", "--seed", str(2**64 - 1), "--seed=-1")
-    assert asked[5] == (7, 2**64 - 1, -1)
+    assert asked[0].seeds == (7, 2**64 - 1, -1)
 
 
 def test_a_reference_that_cannot_be_read_stops_before_anything_is_loaded(
@@ -113,6 +115,7 @@ def test_a_reference_that_cannot_be_read_stops_before_anything_is_loaded(
         (("--whole-text",), "go with --text"),
         (("--text", "Hi.", "--speaker", "eric", "--cases", "2"), "--cases goes with the suite"),
         (("--max-frames", "0"), "--max-frames"),
+        (("--record",), "--record goes with --teacher-forced"),
     ],
 )
 def test_options_that_do_not_belong_together_exit_with_2(
@@ -139,9 +142,40 @@ def test_the_suite_is_that_of_the_checkpoint_s_type(kind: str, instructions: boo
         speakers={"anna": None, "bo": "sichuan_dialect", "cem": None},
         languages=["auto", "chinese", "english", "german"],
     )
-    cases = cli._suite(oracle, 9)
+    cases = suite(oracle, 9)
     assert Counter(case.mode for case in cases) == modes
     assert {(case.max_frames, case.seed) for case in cases} == {(9, None)}
+
+
+@pytest.mark.parametrize(
+    ("options", "limit"), [((), 7), (("--cases", "3"), 3), (("--text", "Hi.", "--speaker", "eric"), 7)]
+)
+def test_teacher_forced_takes_a_few_cases_from_all_over_the_suite_and_exits_with_0(
+    monkeypatch: pytest.MonkeyPatch, options: tuple[str, ...], limit: int
+) -> None:
+    asked: list[Any] = []
+
+    def measure_all(*arguments: Any) -> tuple[Any, list[Any]]:
+        asked.extend(arguments)
+        runs = [forced_run(CASE, wrong=5)]
+        return quality_of(runs, "tiny"), runs
+
+    monkeypatch.setattr(cli, "_measure_all", measure_all)
+    result, compared = run(monkeypatch, [EQUAL], "--teacher-forced", *options)
+    assert (result.exit_code, result.stderr, compared) == (0, "", [])
+    what, record = asked
+    assert (what.limit, what.spread, record) == (limit, True, False)
+    assert "teacher-forced by tiny: 1 cases, 4 frames, greedy; top-1 92.31%" in result.stdout
+
+
+def test_cases_that_are_spread_meet_every_part_of_a_suite() -> None:
+    speakers = {"anna": None, "bo": "sichuan_dialect", "cem": None}
+    cases = spread(default_cases(speakers, ["auto", "chinese", "english", "german"]), cli.FEW_CASES)
+    assert len(cases) == 7
+    assert {case.speaker for case in cases} == set(speakers)
+    assert len({case.text for case in cases}) == 4
+    assert {case.streaming_text for case in cases} == {True, False}
+    assert spread(cases, 99) == cases
 
 
 def test_help_imports_no_torch() -> None:

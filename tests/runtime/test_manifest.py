@@ -82,13 +82,20 @@ def test_unknown_keys_are_ignored(tmp_path: Path) -> None:
     assert read_manifest(tmp_path) == manifest()
 
 
-def test_files_and_a_speaker_encoder_may_be_absent_and_nothing_else_may(tmp_path: Path) -> None:
+def test_files_a_speaker_encoder_and_figures_may_be_absent_and_nothing_else_may(tmp_path: Path) -> None:
     rewrite(tmp_path, {}, without="files")
     assert read_manifest(tmp_path).files == {}
-    rewrite(tmp_path, {}, without="speaker_encoder")
-    assert read_manifest(tmp_path) == manifest()
+    for key in ("speaker_encoder", "quality"):
+        rewrite(tmp_path, {}, without=key)
+        assert read_manifest(tmp_path) == manifest()
     for written in (manifest(), codec_manifest()):
-        for key in type(written).__dataclass_fields__.keys() - {"files", "format", "speaker_encoder", "type"}:
+        for key in type(written).__dataclass_fields__.keys() - {
+            "files",
+            "format",
+            "speaker_encoder",
+            "quality",
+            "type",
+        }:
             rewrite(tmp_path, {}, without=key, written=written)
             assert f"({key} is missing)" in refusal(tmp_path)
     rewrite(tmp_path, {}, without="type")
