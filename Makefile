@@ -5,14 +5,20 @@ VENV := .venv
 BIN := $(VENV)/bin
 TTS := $(BIN)/qwen3-tts-ncnn
 DEMO := build/demo
+BENCH := build/bench
+BENCH_NAME := $(BENCH)/0.6b-customvoice
+# Random speech of most texts ends within 25 frames; this one lasts.
+BENCH_TEXT := --text "Good evening, and welcome to the night train." --speaker serena --language english
 
-.PHONY: help env demo test check parity-full clean
+.PHONY: help env demo test check parity-full bench profile clean
 
 help:
 	@echo "make demo         a tiny random model: convert it, speak a sentence, compare it with PyTorch"
 	@echo "make test         every test but the official-size ones"
 	@echo "make check        ruff, format, mypy"
 	@echo "make parity-full  official sizes with random weights: convert, compare (an hour, 18 GB of memory)"
+	@echo "make bench        official size, random weights: int8 and fp32 beside PyTorch, on free cores (10 minutes, 12 GB)"
+	@echo "make profile      where a frame's time goes in the same int8 package"
 	@echo "make clean        remove what these made, the environment included"
 
 env: $(VENV)/installed
@@ -46,6 +52,22 @@ check: env
 
 parity-full: env
 	$(BIN)/python -m pytest -m full -s tests/full
+
+bench: $(BENCH_NAME)-int8/model.json
+	$(TTS) bench $(BENCH_NAME)-int8 $(BENCH_NAME)-fp32 --checkpoint $(BENCH_NAME) \
+		$(BENCH_TEXT) --positions 50,2000 --chart $(BENCH)/bench.png --json $(BENCH)/bench.json
+
+profile: $(BENCH_NAME)-int8/model.json
+	$(BIN)/python -m qwen3_tts_ncnn.parity.bench.profile $(BENCH_NAME)-int8 $(BENCH_TEXT)
+
+$(BENCH_NAME)/config.json: | env
+	$(TTS) checkpoint $(BENCH_NAME) --preset 0.6b --type custom_voice
+
+$(BENCH_NAME)-fp32/model.json: $(BENCH_NAME)/config.json
+	$(TTS) convert $(BENCH_NAME) -o $(BENCH_NAME)-fp32 --overwrite
+
+$(BENCH_NAME)-int8/model.json: $(BENCH_NAME)-fp32/model.json
+	$(TTS) convert $(BENCH_NAME)-fp32 -o $(BENCH_NAME)-int8 --precision int8 --overwrite
 
 clean:
 	rm -rf build $(VENV) demo.wav

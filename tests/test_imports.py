@@ -51,7 +51,7 @@ def room_imports(room: str) -> Iterator[tuple[str, str]]:
 def requirements(room: str) -> set[str]:
     """Top-level modules that pyproject.toml installs for a room; they are called as their distributions are."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = {"models": [], "runtime": [], "convert": ["convert"], "parity": ["convert", "parity"]}[room]
+    extras = {"models": [], "runtime": [], "convert": ["convert"], "parity": ["convert", "parity", "bench"]}[room]
     lists = [project["dependencies"]] if room != "models" else []
     lists += [project["optional-dependencies"][extra] for extra in extras]
     names = {re.split(r"[^\w-]", requirement)[0].replace("-", "_") for group in lists for requirement in group}

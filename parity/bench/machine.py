@@ -1,0 +1,74 @@
+"""What the figures were measured on."""
+
+import importlib.metadata
+import os
+import platform
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+VERSIONS_OF = ("qwen3-tts-ncnn", "ncnn", "torch", "transformers", "qwen-tts", "numpy")
+
+SETTINGS = ("OMP_", "GOMP_", "KMP_", "MKL_", "GLIBC_TUNABLES", "MALLOC_", "LD_PRELOAD")
+"""Beginnings of the environment variables that change how fast both sides run."""
+
+
+@dataclass(frozen=True)
+class Machine:
+    """Processor, cores that this process may use, versions, and settings of OpenMP and malloc."""
+
+    processor: str
+    cores: int
+    system: str
+    python: str
+    versions: dict[str, str]
+    environment: dict[str, str]
+    huge_pages: str | None
+
+    @classmethod
+    def this(cls) -> "Machine":
+        """The one that this runs on."""
+        return cls(
+            processor=_processor(),
+            cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+            system=f"{platform.system()} {platform.release()} {platform.machine()}",
+            python=platform.python_version(),
+            versions=_versions(),
+            environment={name: value for name, value in sorted(os.environ.items()) if name.startswith(SETTINGS)},
+            huge_pages=_read(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
+        )
+
+    def sentence(self, threads: int) -> str:
+        """One line for people."""
+        parts: list[Any] = [
+            f"{self.processor}, {self.cores} cores",
+            f"{threads} thread{'s' if threads > 1 else ''}",
+            *(f"{name} {self.versions[name]}" for name in ("ncnn", "torch") if name in self.versions),
+            *(f"{name}={value}" for name, value in self.environment.items()),
+        ]
+        return ", ".join(parts)
+
+
+def _processor() -> str:
+    for line in (_read(Path("/proc/cpuinfo")) or "").splitlines():
+        name, _, value = line.partition(":")
+        if name.strip() == "model name":
+            return value.strip()
+    return platform.processor() or platform.machine()
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for name in VERSIONS_OF:
+        try:
+            found[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return found
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_text(encoding="utf-8").strip()
+    except OSError:
+        return None

@@ -1,0 +1,99 @@
+"""Who is asked what, in which order: all loaded first, then one after another, another one first each round."""
+
+from pathlib import Path
+from typing import Any, Self
+
+import pytest
+
+from qwen3_tts_ncnn.parity.bench import rounds
+from qwen3_tts_ncnn.parity.bench.job import Job
+from qwen3_tts_ncnn.parity.bench.rounds import Plan, compete, names_of
+from tests.bench.reports import round_of
+
+
+class FakeWorker:
+    """Answers what is asked, and writes it down."""
+
+    asked: list[tuple[str, str, dict[str, Any]]]
+    pid = 1
+
+    def __init__(self, name: str, command: list[str]) -> None:
+        self.name, self.command = name, command
+
+    def ask(self, question: str, **arguments: Any) -> dict[str, Any]:
+        self.asked.append((self.name, question, arguments))
+        if question == "load":
+            return {"load_seconds": 1.0, "graphs": {}, "prompt_rows": 20} | (
+                {"pretokenizer": "directory"} if "upstream" in self.command[-1] else {}
+            )
+        if question == "steps":
+            seconds = 0.1 if arguments["position"] == 50 else 0.2
+            return {"frames": arguments["frames"], "talker_seconds": seconds, "predictor_seconds": 0.0}
+        return round_of() if question == "round" else {"peak_bytes": 10**9}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.asked.append((self.name, "end", {}))
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, dict[str, Any]]]:
+    FakeWorker.asked = []
+    monkeypatch.setattr(rounds, "Worker", FakeWorker)
+    return FakeWorker.asked
+
+
+A, B, TORCH = "a", "b", rounds.UPSTREAM
+PLAN = Plan([Path("/p/a"), Path("/p/b")], Path("/p/ck"), Job("Hi.", frames=30), rounds=2, positions=(50, 2000))
+
+
+def test_all_are_loaded_upstream_first_and_packages_split_words_as_it_does(asked: list[Any]) -> None:
+    compete(PLAN, lambda _: None)
+    loads = [(name, arguments["path"], arguments["job"]["pretokenizer"]) for name, what, arguments in asked[:3]]
+    assert loads == [(TORCH, "/p/ck", "hub"), (A, "/p/a", "directory"), (B, "/p/b", "directory")]
+
+
+def test_rounds_are_in_turns_and_another_one_begins_each(asked: list[Any]) -> None:
+    compete(PLAN, lambda _: None)
+    runs = [(name, arguments["frames"]) for name, what, arguments in asked if what == "round"]
+    first = [(A, 4), (B, 4), (TORCH, 4)]
+    assert runs == [*first, (A, 30), (B, 30), (TORCH, 30), (B, 30), (TORCH, 30), (A, 30)]
+
+
+def test_memory_is_asked_for_before_long_caches_are_filled(asked: list[Any]) -> None:
+    compete(PLAN, lambda _: None)
+    questions = [(name, what) for name, what, _ in asked]
+    assert questions.index((B, "memory")) < questions.index((A, "fill"))
+    assert questions[-3:] == [(TORCH, "end"), (B, "end"), (A, "end")]
+
+
+def test_positions_are_the_packages_alone_and_become_a_ratio(asked: list[Any]) -> None:
+    a, _, torch = compete(PLAN, lambda _: None)[0]
+    assert {name for name, what, _ in asked if what in ("fill", "steps")} == {A, B}
+    assert a.figures["frame_ms_at_50"].values == (12.5, 12.5)
+    assert a.figures["position_ratio"].median == 2.0
+    assert "position_ratio" not in torch.figures
+
+
+def test_progress_is_told_as_many_steps_as_there_are(asked: list[Any]) -> None:
+    told: list[str] = []
+    compete(PLAN, told.append)
+    assert len(told) == PLAN.steps
+    assert told[0] == f"loading {TORCH}"
+    assert told[-1] == "positions, round 2 of 2: a"
+
+
+def test_the_result_is_what_the_rounds_told(asked: list[Any]) -> None:
+    results, _ = compete(Plan([Path("/p/a")], None, Job("Hi."), rounds=3), lambda _: None)
+    (result,) = results
+    assert (result.name, result.path, result.upstream) == ("a", "/p/a", False)
+    assert (result.frames, result.stops, result.prompt_rows) == ((10,) * 3, ("limit",) * 3, 20)
+    assert result.figures["peak_gb"].median == 1.0
+    assert result.figures["total_rtf"].values == (2.5,) * 3
+
+
+def test_names_are_folders_paths_where_folders_are_alike_and_numbers_where_paths_are() -> None:
+    paths = [Path("/x/one"), Path("/y/one"), Path("/x/two"), Path("/x/three"), Path("/x/three")]
+    assert names_of(paths) == ["/x/one", "/y/one", "two", "/x/three", "/x/three (2)"]
