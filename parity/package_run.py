@@ -9,7 +9,7 @@ from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.clips import ReferenceClip
 from qwen3_tts_ncnn.parity.trace import Heard, Trace, tokens
 from qwen3_tts_ncnn.runtime import TTS, ReferenceWarning, Voice
-from qwen3_tts_ncnn.runtime.tts import SpeechWarning
+from qwen3_tts_ncnn.runtime.speech_warning import SpeechWarning
 
 
 def trace_package(tts: TTS, case: Case) -> Trace:

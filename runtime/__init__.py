@@ -12,6 +12,9 @@ from qwen3_tts_ncnn.runtime.errors import (
     TTSError,
 )
 from qwen3_tts_ncnn.runtime.speech import Speech
+from qwen3_tts_ncnn.runtime.speech_options import SpeechOptions
+from qwen3_tts_ncnn.runtime.speech_stream import SpeechStream
+from qwen3_tts_ncnn.runtime.speech_warning import SpeechWarning
 from qwen3_tts_ncnn.runtime.tts import TTS, ReferenceWarning
 from qwen3_tts_ncnn.runtime.voice import Voice
 
@@ -26,6 +29,9 @@ __all__ = [
     "PackageError",
     "ReferenceWarning",
     "Speech",
+    "SpeechOptions",
+    "SpeechStream",
+    "SpeechWarning",
     "TTSError",
     "TextError",
     "Voice",

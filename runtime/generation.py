@@ -1,6 +1,6 @@
 """The frame loop: prompt in, frames of 16 codes out, until EOS or the limit."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,7 +63,7 @@ class Generation:
         self.selections: list[int] = []
         self.stop: str | None = None
 
-    def __iter__(self) -> Iterator[NDArray[np.int32]]:
+    def __iter__(self) -> Generator[NDArray[np.int32]]:
         if self.selections:
             raise RuntimeError("this run was begun before: make another Generation")
         rows = self._prompt.rows

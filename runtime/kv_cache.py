@@ -11,7 +11,7 @@ import numpy as np
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.manifest import Decoder
 from qwen3_tts_ncnn.runtime.mat import Floats
-from qwen3_tts_ncnn.runtime.rope import causal_mask, rope_tables
+from qwen3_tts_ncnn.runtime.rope import RopeTables, causal_mask
 
 
 class KVCache:
@@ -42,6 +42,7 @@ class CachedDecoder:
     def __init__(self, graph: Graph, shape: Decoder) -> None:
         self._graph = graph
         self._shape = shape
+        self._rope = RopeTables(shape.head_dim, shape.rope_theta)
         self._ins = [f"cache_{kind}_in_{layer}" for layer in range(shape.layers) for kind in "kv"]
         self._outs = [f"cache_{kind}_out_{layer}" for layer in range(shape.layers) for kind in "kv"]
 
@@ -52,7 +53,7 @@ class CachedDecoder:
     def forward(self, hidden: Floats, cache: KVCache) -> Floats:
         """Appends hidden (n, width) to the sequence and returns its last layer's output (n, hidden_size)."""
         rows = np.ascontiguousarray(hidden, dtype=np.float32)
-        cos, sin = rope_tables(cache.offset, len(rows), self._shape.head_dim, self._shape.rope_theta)
+        cos, sin = self._rope.at(cache.offset, len(rows))
         run = self._graph.extractor(
             {"hidden": rows, "mask": causal_mask(cache.offset, len(rows)), "cos": cos, "sin": sin}
             | dict(zip(self._ins, cache._mats, strict=True))

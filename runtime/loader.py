@@ -11,6 +11,7 @@ from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.predictor import Predictor
 from qwen3_tts_ncnn.runtime.reference_audio import SAMPLE_RATE
+from qwen3_tts_ncnn.runtime.row_table import RowTable
 from qwen3_tts_ncnn.runtime.speaker_encoder import SpeakerEncoder, load_mel
 from qwen3_tts_ncnn.runtime.talker import Talker
 from qwen3_tts_ncnn.runtime.text_table import TextTable
@@ -36,6 +37,14 @@ class Loader:
         package.verify_once()
         return cls(package, count)
 
+    @property
+    def can_overlap(self) -> bool:
+        """Whether the processor has a core for every thread of two graphs that run side by side.
+
+        Where it has not, two take longer side by side than one after the other: each waits for the other's threads.
+        """
+        return 2 * self.threads <= thread_count(None)
+
     def graph(self, name: str) -> Graph:
         """One graph. Raises `PackageError` where the package has none of that name or ncnn cannot load it."""
         files = self.package.graph_files(name)
@@ -47,7 +56,7 @@ class Loader:
         return Talker(
             TextTable(self.package.folder, manifest.text_table),
             self.graph("talker_text_embed"),
-            self.graph("talker_codec_embed"),
+            self._table("talker_codec_embed", manifest.talker.vocab_size),
             CachedDecoder(self.graph("talker_decoder"), manifest.talker),
             self.graph("talker_codec_head"),
         )
@@ -55,13 +64,18 @@ class Loader:
     def predictor(self) -> Predictor:
         """The code predictor of a package that speaks."""
         manifest = self.package.speech
+        steps = manifest.codec.codebooks - 1
         return Predictor(
-            self.graph("predictor_embeds"),
+            self._table("predictor_embeds", steps * manifest.predictor.vocab_size),
             CachedDecoder(self.graph("predictor_decoder"), manifest.predictor),
             self.graph("predictor_heads"),
-            steps=manifest.codec.codebooks - 1,
+            steps=steps,
             vocab_size=manifest.predictor.vocab_size,
         )
+
+    def _table(self, name: str, rows: int) -> RowTable:
+        """The rows of an embedding graph. Both embeddings are of the talker's width."""
+        return RowTable.of_embedding(self.package.graph_files(name)[1], rows, self.package.speech.talker.hidden_size)
 
     def codec_encoder(self) -> CodecEncoder:
         """The codec's encoder of any package."""

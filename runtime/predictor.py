@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.mat import Floats
-from qwen3_tts_ncnn.runtime.talker import ids_of
+from qwen3_tts_ncnn.runtime.row_table import RowTable
 
 Choose = Callable[[Floats], int]
 
@@ -16,7 +16,7 @@ Choose = Callable[[Floats], int]
 class Predictor:
     """Five layers with a fresh cache for every frame (M:1156, `Qwen3TTSTalkerCodePredictorModel…`)."""
 
-    def __init__(self, embeds: Graph, decoder: CachedDecoder, heads: Graph, *, steps: int, vocab_size: int) -> None:
+    def __init__(self, embeds: RowTable, decoder: CachedDecoder, heads: Graph, *, steps: int, vocab_size: int) -> None:
         self._embeds = embeds
         self._decoder = decoder
         self._heads = heads
@@ -45,9 +45,9 @@ class Predictor:
     def embed(self, codes: NDArray[np.int32]) -> Floats:
         """Rows (T, H): the embeddings of codes 1..15 (T, 15) of each frame, summed."""
         ids = codes + np.arange(self.steps, dtype=np.int32) * self._vocab_size
-        rows = self._embeds.run({"ids": ids_of(ids)}, "embeddings")
+        rows = self._embeds.rows(ids.reshape(-1))
         total: Floats = rows.reshape(len(codes), self.steps, -1).sum(axis=1)
         return total
 
     def _row(self, table: int, code: int) -> Floats:
-        return self._embeds.run({"ids": ids_of([table * self._vocab_size + code])}, "embeddings")
+        return self._embeds.rows([table * self._vocab_size + code])

@@ -7,6 +7,8 @@ from qwen3_tts_ncnn.runtime.mat import Floats
 # Low enough that softmax gives an exact 0, and finite: a row of −inf alone would become NaN.
 HIDDEN = np.float32(-1e9)
 
+_FIRST_POSITIONS = 64
+
 
 def rope_tables(start: int, count: int, head_dim: int, theta: float) -> tuple[Floats, Floats]:
     """cos and sin (count, head_dim / 2) of the positions from `start` on, rounded where torch rounds.
@@ -19,8 +21,24 @@ def rope_tables(start: int, count: int, head_dim: int, theta: float) -> tuple[Fl
     return np.cos(angles), np.sin(angles)
 
 
+class RopeTables:
+    """`rope_tables` of one head, computed once for every position that is asked for."""
+
+    def __init__(self, head_dim: int, theta: float) -> None:
+        self._head_dim, self._theta = head_dim, theta
+        self._cos, self._sin = rope_tables(0, _FIRST_POSITIONS, head_dim, theta)
+
+    def at(self, start: int, count: int) -> tuple[Floats, Floats]:
+        """cos and sin (count, head_dim / 2) of the positions from `start` on. Not to be written to."""
+        if start + count > len(self._cos):
+            self._cos, self._sin = rope_tables(0, 2 * (start + count), self._head_dim, self._theta)
+        return self._cos[start : start + count], self._sin[start : start + count]
+
+
 def causal_mask(past: int, rows: int) -> Floats:
     """Mask (rows, past + rows): a row sees all that is before it and itself."""
+    if rows == 1:  # the usual step, in which all are seen
+        return np.zeros((1, past + 1), dtype=np.float32)
     return np.triu(np.full((rows, past + rows), HIDDEN, dtype=np.float32), k=past + 1)
 
 

@@ -46,13 +46,22 @@ def join(pieces: Sequence[Speech], seed: int | None) -> Speech:
     if len(pieces) == 1:
         return replace(pieces[0], seed=seed)
     rate = pieces[0].sample_rate
-    pause = np.zeros(int(PAUSE_SECONDS * rate), dtype=np.float32)
-    waves = [part for piece in pieces for part in (pause, piece.samples)][1:]
+    waves = [part for piece in pieces for part in (silence(rate), piece.samples)][1:]
     return Speech(
         samples=np.concatenate(waves),
         sample_rate=rate,
         codes=np.concatenate([piece.codes for piece in pieces]),
         selections=np.concatenate([piece.selections for piece in pieces]),
-        stop=next((piece.stop for piece in pieces if piece.stop != "eos"), "eos"),
+        stop=first_stop([piece.stop for piece in pieces]),
         seed=seed,
     )
+
+
+def silence(sample_rate: int) -> Floats:
+    """The pause between two pieces."""
+    return np.zeros(int(PAUSE_SECONDS * sample_rate), dtype=np.float32)
+
+
+def first_stop(stops: Sequence[str]) -> str:
+    """What ended several pieces: the first that is not "eos"."""
+    return next((stop for stop in stops if stop != "eos"), "eos")

@@ -8,19 +8,15 @@ from numpy.typing import NDArray
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder, KVCache
 from qwen3_tts_ncnn.runtime.mat import Floats
+from qwen3_tts_ncnn.runtime.row_table import RowTable
 from qwen3_tts_ncnn.runtime.text_table import TextTable
-
-
-def ids_of(ids: Sequence[int] | NDArray[np.int32]) -> NDArray[np.int32]:
-    """Token ids as ncnn's Embed reads them: int32, one row."""
-    return np.asarray(ids, dtype=np.int32).reshape(-1)
 
 
 class Talker:
     """Embeddings, cached decoder and head of the large transformer (M: `Qwen3TTSTalkerForConditionalGeneration`)."""
 
     def __init__(
-        self, table: TextTable, text_embed: Graph, codec_embed: Graph, decoder: CachedDecoder, head: Graph
+        self, table: TextTable, text_embed: Graph, codec_embed: RowTable, decoder: CachedDecoder, head: Graph
     ) -> None:
         self._table = table
         self._text_embed = text_embed
@@ -34,7 +30,7 @@ class Talker:
 
     def codec_rows(self, ids: Sequence[int] | NDArray[np.int32]) -> Floats:
         """E(ids): rows (n, H) of the talker's codec embedding."""
-        return self._codec_embed.run({"ids": ids_of(ids)}, "embeddings")
+        return self._codec_embed.rows(ids)
 
     def start(self, rows: Floats, capacity: int) -> tuple[Floats, KVCache]:
         """Prefill: the hidden state (1, H) after the prompt (n, H), and the cache, sized for `capacity` rows."""

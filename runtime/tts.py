@@ -1,18 +1,16 @@
 """`TTS`: a loaded package that speaks."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import chain
 from pathlib import Path
-from typing import Any, Self
-from weakref import WeakKeyDictionary
-
-import numpy as np
+from typing import Any, Self, Unpack
 
 from qwen3_tts_ncnn.runtime.caller import warn_caller
-from qwen3_tts_ncnn.runtime.cloning import PrimedReference, prime
 from qwen3_tts_ncnn.runtime.codec import Codec
+from qwen3_tts_ncnn.runtime.engine import Engine, Run
 from qwen3_tts_ncnn.runtime.errors import OptionError
-from qwen3_tts_ncnn.runtime.generation import Generation, GenerationOptions
+from qwen3_tts_ncnn.runtime.generation import GenerationOptions
 from qwen3_tts_ncnn.runtime.loader import Loader
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.package import TOKENIZER
@@ -21,20 +19,19 @@ from qwen3_tts_ncnn.runtime.reference_audio import LONGEST_SECONDS, Source, read
 from qwen3_tts_ncnn.runtime.request import check_cloning, check_mode, generation_options, language_id, speaker_name
 from qwen3_tts_ncnn.runtime.speaker_encoder import SpeakerEncoder
 from qwen3_tts_ncnn.runtime.speech import Speech, join
+from qwen3_tts_ncnn.runtime.speech_options import CHOICES, SpeechOptions, check_names
+from qwen3_tts_ncnn.runtime.speech_stream import SpeechStream
+from qwen3_tts_ncnn.runtime.speech_warning import warn_of
 from qwen3_tts_ncnn.runtime.splitting import sentences, split_text
-from qwen3_tts_ncnn.runtime.stopping import StopReason, Watchdog, frame_budget, piece_seed, retry_seed
+from qwen3_tts_ncnn.runtime.stopping import frame_budget, piece_seed
 from qwen3_tts_ncnn.runtime.tokenizer import Pretokenizer, Tokenizer, check_text, is_blank
 from qwen3_tts_ncnn.runtime.torch_random import TorchSource
-from qwen3_tts_ncnn.runtime.utterance import OnFrame, utter
+from qwen3_tts_ncnn.runtime.utterance import growing_sizes
 from qwen3_tts_ncnn.runtime.voice import Voice
 
 
 class ReferenceWarning(UserWarning):
     """Something about a reference recording that may make the cloned voice worse."""
-
-
-class SpeechWarning(UserWarning):
-    """A speech that did not end by itself."""
 
 
 class TTS:
@@ -46,12 +43,11 @@ class TTS:
         self._loader = loader
         self._tokenizer = Tokenizer.load(loader.package.folder / TOKENIZER, pretokenizer=pretokenizer)
         self._talker, self._predictor = loader.talker(), loader.predictor()
+        self._engine = Engine(self._talker, self._predictor, self.codec, manifest)
         self._prompts = PromptBuilder(
             self._talker.text_rows, self._talker.codec_rows, manifest.text, manifest.codec_ids
         )
         self._speaker_encoder: SpeakerEncoder | None = None
-        # A voice's reference is heard once, and forgotten with the voice.
-        self._primed: WeakKeyDictionary[Voice, PrimedReference] = WeakKeyDictionary()
 
     @classmethod
     def load(
@@ -135,41 +131,11 @@ class TTS:
         streaming = self.manifest.type == "base" if streaming_text is None else streaming_text
         return self._prompts.build(parts, streaming_text=streaming)
 
-    def speak(
-        self,
-        text: str,
-        *,
-        speaker: str | None = None,
-        voice: Voice | None = None,
-        language: str | None = "auto",
-        instruct: str | None = None,
-        greedy: bool = False,
-        seed: int | None = None,
-        temperature: float | None = None,
-        top_k: int | None = None,
-        top_p: float | None = None,
-        repetition_penalty: float | None = None,
-        predictor_temperature: float | None = None,
-        predictor_top_k: int | None = None,
-        predictor_top_p: float | None = None,
-        max_frames: int | None = None,
-        streaming_text: bool | None = None,
-        split: bool = True,
-        budget: bool = True,
-        watchdog: bool = True,
-        retry: int = 0,
-        on_frame: OnFrame | None = None,
-    ) -> Speech:
+    def speak(self, text: str, *, retry: int = 0, **options: Unpack[SpeechOptions]) -> Speech:
         """Speaks a text, as a named speaker (CustomVoice), with a cloned voice (Base) or as described (VoiceDesign).
 
-        What is None is as the checkpoint's own defaults have it. `language` is a name, a code or a tag; `instruct` says
-        how to speak. `greedy` takes the likeliest code at every step; otherwise the same `seed` gives the speech that
-        upstream gives after `torch.manual_seed`. `max_frames` bounds a piece (a frame is 80 ms).
-
-        `split` speaks a long text sentence by sentence, each piece with a seed of its own. A run that does not end by
-        itself is ended by `budget`, more frames than its text could need, or by `watchdog`, at endless repetition or
-        silence; it is tried again `retry` times with another seed, and is a `SpeechWarning` if that does not help.
-        `on_frame` is called with the number of frames made so far.
+        The options are those of `SpeechOptions`. A run that does not end by itself, and is ended by the budget or the
+        watchdog, is tried again `retry` times with another seed, and is a `SpeechWarning` if that does not help.
 
         Raises:
             ModeError: speaker, voice, instruction or language do not fit the package.
@@ -177,76 +143,86 @@ class TTS:
             OptionError: a value is out of range.
             NumericalError: the model's logits are no numbers.
         """
-        check_text(text)
-        options = generation_options(
-            self.manifest.sampling,
-            greedy=greedy,
-            temperature=temperature,
-            top_k=top_k,
-            top_p=top_p,
-            repetition_penalty=repetition_penalty,
-            predictor_temperature=predictor_temperature,
-            predictor_top_k=predictor_top_k,
-            predictor_top_p=predictor_top_p,
-            max_frames=max_frames,
-        )
         if retry < 0:
             raise OptionError(f"retry is {retry}, expected 0 or more")
-        first = TorchSource(seed)
-        pieces: list[Speech] = []
-        for number, piece in enumerate(speakable_pieces(text) if split else [text]):
-            prompt = self.prompt(
-                piece,
-                speaker=speaker,
-                voice=voice,
-                language=language,
-                instruct=instruct,
-                streaming_text=streaming_text,
-            )
-            run = _Run(prompt, self._bounded(options, piece) if budget else options, watchdog, on_frame, voice)
-            pieces.append(self._try(run, piece_seed(first.seed, number), 0 if options.is_greedy else retry))
-        speech = join(pieces, None if options.is_greedy else first.seed)
-        if speech.stop != "eos":
-            warn_caller(STOPPED[speech.stop], SpeechWarning)
+        seed, runs = self._runs(text, options)
+        speech = join([self._engine.speak(run, 0 if run.options.is_greedy else retry) for run in runs], seed)
+        warn_of(speech.stop)
         return speech
 
-    def speak_all(self, texts: Iterable[str], **options: Any) -> list[Speech]:
-        """Speaks several texts, each as `speak` alone would with the same options."""
-        return [self.speak(text, **options) for text in texts]
+    def stream(
+        self,
+        text: str,
+        *,
+        first_chunk: int = 4,
+        chunk: int = 24,
+        overlap: bool | None = None,
+        **options: Unpack[SpeechOptions],
+    ) -> SpeechStream:
+        """Speaks a text as `speak` does, and hands out the samples as they are made.
 
-    def speak_sentences(self, chunks: Iterable[str], *, seed: int | None = None, **options: Any) -> Iterator[Speech]:
+        The first samples come after `first_chunk` frames of 80 ms; the chunks then double, up to `chunk` frames. Laid
+        end to end they are what the codec makes of all frames at once: no seam, in any chunk size. (`speak` decodes as
+        upstream does, which begins anew every 300 frames.) With `overlap`, frames are made in a thread while others are
+        decoded; None: where the processor has a core for either. What was heard cannot be tried again, so there is no
+        retry. No frame is made before the first samples are asked for, nor after the stream is closed.
+
+        Raises as `speak` does, here where it can be known before, else when samples are asked for.
+        """
+        sizes = growing_sizes(first_chunk, chunk)
+        seed, runs = self._runs(text, options)
+        waiting = 2 * chunk if (self._loader.can_overlap if overlap is None else overlap) else 0
+        return SpeechStream(self._engine.blocks(runs, sizes, waiting), self.manifest.codec.sample_rate, seed)
+
+    def speak_all(self, texts: Iterable[str], *, retry: int = 0, **options: Unpack[SpeechOptions]) -> list[Speech]:
+        """Speaks several texts, each as `speak` alone would with the same options."""
+        return [self.speak(text, retry=retry, **options) for text in texts]
+
+    def speak_sentences(
+        self, chunks: Iterable[str], *, retry: int = 0, **options: Unpack[SpeechOptions]
+    ) -> Iterator[Speech]:
         """Speaks a text that is still being written, such as an LLM's, sentence by sentence as they complete.
 
         `chunks` are strings that make the text when laid end to end. Options as for `speak`; each sentence has a seed
         of its own, derived from `seed`.
         """
-        first = TorchSource(seed).seed
+        first = TorchSource(options.get("seed")).seed
         spoken = (sentence.strip() for sentence in sentences(chunks))
         for number, sentence in enumerate(text for text in spoken if "\0" in text or not all(map(is_blank, text))):
-            yield self.speak(sentence, seed=piece_seed(first, number), **options)
+            own: SpeechOptions = {**options, "seed": piece_seed(first, number)}
+            yield self.speak(sentence, retry=retry, **own)
 
-    def _try(self, run: "_Run", seed: int, retries: int) -> Speech:
-        """One piece, tried again with other seeds until it ends by itself or there are no tries left."""
-        for attempt in range(retries + 1):
-            speech = self._utter(run, retry_seed(seed, attempt))
-            if speech.stop == "eos":
-                break
-        return speech
+    def _runs(self, text: str, options: SpeechOptions) -> tuple[int | None, Iterator[Run]]:
+        """The seed that repeats it all (None where nothing is drawn), and a run for each piece of a text.
 
-    def _utter(self, run: "_Run", seed: int) -> Speech:
-        primed = None if run.voice is None or run.voice.codes is None else self._prime(run.voice)
-        stream = self.codec.chunked_stream() if primed is None else primed.stream.fork()
-        generation = Generation(
-            self._talker, self._predictor, run.prompt, self.manifest.codec_ids, run.options, TorchSource(seed)
+        What is wrong with the request shows here; the prompts after the first are made when they are asked for.
+        """
+        check_text(text)
+        check_names(options)
+        chosen: dict[str, Any] = {name: options.get(name) for name in CHOICES}
+        choices = generation_options(self.manifest.sampling, greedy=options.get("greedy", False), **chosen)
+        source = TorchSource(options.get("seed"))
+        pieces = speakable_pieces(text) if options.get("split", True) else [text]
+        runs = (self._run(piece, number, choices, source.seed, options) for number, piece in enumerate(pieces))
+        first = next(runs)
+        return (None if choices.is_greedy else source.seed), chain([first], runs)
+
+    def _run(self, text: str, number: int, choices: GenerationOptions, seed: int, options: SpeechOptions) -> Run:
+        prompt = self.prompt(
+            text,
+            speaker=options.get("speaker"),
+            voice=options.get("voice"),
+            language=options.get("language", "auto"),
+            instruct=options.get("instruct"),
+            streaming_text=options.get("streaming_text"),
         )
-        utterance = utter(generation, stream, Watchdog() if run.watchdog else None, run.on_frame)
-        lead_in = [] if primed is None else [primed.lead_in(len(utterance.codes))]
-        return Speech(
-            samples=np.concatenate([*lead_in, utterance.samples]),
-            sample_rate=self.manifest.codec.sample_rate,
-            codes=utterance.codes,
-            selections=np.array(generation.selections, dtype=np.int32),
-            stop=str(utterance.stopped or generation.stop or StopReason.LIMIT),
+        return Run(
+            prompt,
+            self._bounded(choices, text) if options.get("budget", True) else choices,
+            piece_seed(seed, number),
+            options.get("watchdog", True),
+            options.get("on_frame"),
+            options.get("voice"),
         )
 
     def _bounded(self, options: GenerationOptions, text: str) -> GenerationOptions:
@@ -261,34 +237,12 @@ class TTS:
 
     def _reference(self, voice: Voice | None) -> Reference | None:
         """What a voice cloned in context has said; None for any other."""
-        if voice is None or voice.transcript is None:
+        primed = self._engine.primed(voice)
+        if primed is None:
             return None
-        return Reference(self._tokenizer.reference_prompt(voice.transcript), self._prime(voice).rows)
-
-    def _prime(self, voice: Voice) -> PrimedReference:
-        if voice not in self._primed:
-            assert voice.codes is not None
-            self._primed[voice] = prime(voice.codes, self._talker, self._predictor, self.codec)
-        return self._primed[voice]
-
-
-@dataclass(frozen=True)
-class _Run:
-    """What is the same for every try at one piece."""
-
-    prompt: Prompt
-    options: GenerationOptions
-    watchdog: bool
-    on_frame: OnFrame | None
-    voice: Voice | None
-
-
-STOPPED = {
-    "limit": "the speech was stopped at its limit of frames, so it may be cut off or have gone astray",
-    "repeat": "the speech was stopped because it repeated itself without end",
-    "silence": "the speech was stopped because it had fallen silent",
-}
-"""What a warning says, by what stopped the speech."""
+        assert voice is not None
+        assert voice.transcript is not None
+        return Reference(self._tokenizer.reference_prompt(voice.transcript), primed.rows)
 
 
 def speakable_pieces(text: str) -> list[str]:

@@ -36,6 +36,17 @@ def tiny_package(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory
 
 
 @pytest.fixture(scope="session")
+def tiny_int8_package(tiny_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tiny package in int8, its other files shared with that. Read it, never change it."""
+    from qwen3_tts_ncnn.convert.precision.change import convert_package
+    from qwen3_tts_ncnn.convert.precision.formats import parse_formats
+
+    package = tmp_path_factory.mktemp("package") / "tiny-customvoice-int8"
+    convert_package(tiny_package, package, *parse_formats(["int8"]))
+    return package
+
+
+@pytest.fixture(scope="session")
 def tiny_base_checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny random Base checkpoint. Read it, never change it."""
     from qwen3_tts_ncnn.convert.random_checkpoint import write_random_checkpoint

@@ -23,7 +23,15 @@ from qwen3_tts_ncnn.convert.modules.codec_layers import (
     to_image,
     to_rows,
 )
-from qwen3_tts_ncnn.convert.modules.layers import RMSNorm, SwiGLU, linear, linear_of, rotate
+from qwen3_tts_ncnn.convert.modules.layers import (
+    RMSNorm,
+    SwiGLU,
+    joined_linear,
+    linear,
+    linear_of,
+    rotate,
+    scaled_linear,
+)
 
 
 class StateTape:
@@ -68,18 +76,19 @@ class WindowedAttention(nn.Module):
     Not ncnn's cached SDPA: that cache cannot be trimmed, and this window slides.
     """
 
-    def __init__(self, config: CodecDecoderConfig, weights: Weights) -> None:
+    def __init__(self, config: CodecDecoderConfig, weights: Weights, scale: Tensor) -> None:
         super().__init__()
-        self.q_proj, self.k_proj, self.v_proj, self.o_proj = (
-            linear(weights / f"{name}_proj") for name in ("q", "k", "v", "o")
-        )
+        self.qkv_proj = joined_linear(*(weights / f"{name}_proj" for name in "qkv"))
+        self.o_proj = scaled_linear(weights / "o_proj", scale)
         self.heads, self.kv_heads = config.num_attention_heads, config.num_key_value_heads
         self.head_dim, self.past = config.head_dim, config.sliding_window - 1
 
     def forward(self, x: Tensor, mask: Tensor, cos: Tensor, sin: Tensor, tape: StateTape) -> Tensor:
-        q = self.q_proj(x).view(1, -1, self.heads, self.head_dim).transpose(1, 2)
-        k = self.k_proj(x).view(1, -1, self.kv_heads, self.head_dim).transpose(1, 2)
-        v = self.v_proj(x).view(1, -1, self.kv_heads, self.head_dim).transpose(1, 2)
+        widths = [heads * self.head_dim for heads in (self.heads, self.kv_heads, self.kv_heads)]
+        q, k, v = self.qkv_proj(x).split(widths, dim=-1)
+        q = q.view(1, -1, self.heads, self.head_dim).transpose(1, 2)
+        k = k.view(1, -1, self.kv_heads, self.head_dim).transpose(1, 2)
+        v = v.view(1, -1, self.kv_heads, self.head_dim).transpose(1, 2)
         q, k = rotate(q, cos, sin), rotate(k, cos, sin)
         k, v = tape.extend_rows(k, self.past), tape.extend_rows(v, self.past)
         if self.heads != self.kv_heads:
@@ -90,22 +99,24 @@ class WindowedAttention(nn.Module):
 
 
 class CodecTransformerLayer(nn.Module):
-    """Pre-norm attention and SwiGLU, each scaled per channel before its residual (LayerScale)."""
+    """Pre-norm attention and SwiGLU.
+
+    The scale per channel before each residual (LayerScale) is folded into the Linear before it.
+    """
 
     def __init__(self, config: CodecDecoderConfig, weights: Weights) -> None:
         super().__init__()
+        attention_scale, mlp_scale = ((weights / f"{part}_layer_scale").take("scale") for part in ("self_attn", "mlp"))
         self.input_layernorm = RMSNorm((weights / "input_layernorm").take("weight"), config.rms_norm_eps)
-        self.self_attn = WindowedAttention(config, weights / "self_attn")
-        self.self_attn_layer_scale = nn.Parameter((weights / "self_attn_layer_scale").take("scale"))
+        self.self_attn = WindowedAttention(config, weights / "self_attn", attention_scale)
         self.post_attention_layernorm = RMSNorm(
             (weights / "post_attention_layernorm").take("weight"), config.rms_norm_eps
         )
-        self.mlp = SwiGLU.from_weights(weights / "mlp")
-        self.mlp_layer_scale = nn.Parameter((weights / "mlp_layer_scale").take("scale"))
+        self.mlp = SwiGLU.from_weights(weights / "mlp", mlp_scale)
 
     def forward(self, x: Tensor, mask: Tensor, cos: Tensor, sin: Tensor, tape: StateTape) -> Tensor:
-        x = x + self.self_attn_layer_scale * self.self_attn(self.input_layernorm(x), mask, cos, sin, tape)
-        return x + self.mlp_layer_scale * self.mlp(self.post_attention_layernorm(x))
+        x = x + self.self_attn(self.input_layernorm(x), mask, cos, sin, tape)
+        return x + self.mlp(self.post_attention_layernorm(x))
 
 
 class CodecDecoder(nn.Module):

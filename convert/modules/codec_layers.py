@@ -11,7 +11,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from qwen3_tts_ncnn.convert.checkpoint.weights import Weights
-from qwen3_tts_ncnn.convert.modules.layers import linear
+from qwen3_tts_ncnn.convert.modules.layers import linear, scaled_linear
 
 
 class History(Protocol):
@@ -84,25 +84,39 @@ class SubPixelConv(nn.Module):
         return y.reshape(1, channels, self.rate, -1).transpose(2, 3).reshape(1, channels, 1, -1)
 
 
+_EPSILON = 2.0**-16
+
+
 class SnakeBeta(nn.Module):
-    """x + sin²(x · e^α) / (e^β + 1e-9) (T: `SnakeBeta`), with both exponentials taken beforehand."""
+    """x + sin²(x · e^α) / (e^β + 1e-9) (T: `SnakeBeta`), as x + (1 − cos(2 x · e^α)) / 2 / (e^β + 1e-9).
+
+    Of the cosine, what goes on the x takes one pass over the signal in place, a BatchNorm; of the square of a sine it
+    takes two that are not.
+    """
 
     def __init__(self, alpha: Tensor, beta: Tensor) -> None:
         super().__init__()
-        self.frequency = nn.Parameter(alpha.exp().reshape(1, -1, 1, 1))
-        self.magnitude = nn.Parameter((1.0 / (beta.exp() + 1e-9)).reshape(1, -1, 1, 1))
+        self.frequency = nn.Parameter((2 * alpha.exp()).reshape(1, -1, 1, 1))
+        magnitude = 0.5 / (beta.exp() + 1e-9)
+        # ε may not be 0, so that it and the variance make a 1 that is exact.
+        self.swing = nn.BatchNorm2d(len(beta), eps=_EPSILON, device=beta.device).eval()
+        self.swing.running_var = torch.full_like(beta, 1 - _EPSILON)
+        self.swing.weight, self.swing.bias = nn.Parameter(-magnitude), nn.Parameter(magnitude)
 
     @classmethod
     def from_weights(cls, weights: Weights) -> Self:
         return cls(weights.take("alpha"), weights.take("beta"))
 
     def forward(self, x: Tensor) -> Tensor:
-        wave = torch.sin(x * self.frequency)
-        return x + wave * wave * self.magnitude
+        swing: Tensor = self.swing(torch.cos(x * self.frequency))
+        return x + swing
 
 
 class ConvNeXtBlock(nn.Module):
-    """Depthwise convolution, LayerNorm over channels, two Linears with erf GELU (T: `…ConvNeXtBlock`)."""
+    """Depthwise convolution, LayerNorm over channels, two Linears with erf GELU (T: `…ConvNeXtBlock`).
+
+    The scale per channel after the second Linear is folded into it.
+    """
 
     def __init__(self, weights: Weights) -> None:
         super().__init__()
@@ -110,13 +124,12 @@ class ConvNeXtBlock(nn.Module):
         self.dwconv = CausalConv.from_weights(weights / "dwconv", groups=gamma.shape[0])
         self.norm = nn.LayerNorm(gamma.shape[0], eps=1e-6)
         self.norm.weight, self.norm.bias = nn.Parameter(norm.take("weight")), nn.Parameter(norm.take("bias"))
-        self.pwconv1, self.pwconv2 = linear(weights / "pwconv1"), linear(weights / "pwconv2")
-        self.gamma = nn.Parameter(gamma)
+        self.pwconv1, self.pwconv2 = linear(weights / "pwconv1"), scaled_linear(weights / "pwconv2", gamma)
 
     def forward(self, x: Tensor, history: History) -> Tensor:
         h = to_rows(self.dwconv(x, history))
         h = self.pwconv2(F.gelu(self.pwconv1(self.norm(h))))
-        return x + to_image(self.gamma * h)
+        return x + to_image(h)
 
 
 class ResidualUnit(nn.Module):

@@ -33,6 +33,13 @@ def linear(weights: Weights) -> nn.Linear:
     return linear_of(weight, bias)
 
 
+def scaled_linear(weights: Weights, scale: Tensor) -> nn.Linear:
+    """A Linear and the scale (out) that follows it, as one."""
+    layer = linear(weights)
+    bias = None if layer.bias is None else layer.bias.detach() * scale
+    return linear_of(layer.weight.detach() * scale[:, None], bias)
+
+
 def joined_linear(*parts: Weights) -> nn.Linear:
     """Linears of one input as one whose outputs lie end to end: a step is bound by how fast weights arrive, and one
     large product reads them faster than several small ones."""
@@ -77,8 +84,13 @@ class SwiGLU(nn.Module):
         self.gate_up_proj, self.down_proj = gate_up, down
 
     @classmethod
-    def from_weights(cls, weights: Weights) -> Self:
-        return cls(joined_linear(weights / "gate_proj", weights / "up_proj"), linear(weights / "down_proj"))
+    def from_weights(cls, weights: Weights, scale: Tensor | None = None) -> Self:
+        """`scale` (out), of what comes out, is folded into the last Linear."""
+        down = weights / "down_proj"
+        return cls(
+            joined_linear(weights / "gate_proj", weights / "up_proj"),
+            linear(down) if scale is None else scaled_linear(down, scale),
+        )
 
     def forward(self, x: Tensor) -> Tensor:
         gate, up = self.gate_up_proj(x).split(self.down_proj.in_features, dim=-1)

@@ -5,17 +5,21 @@ from numpy.typing import NDArray
 
 _HIGHEST = np.float32(127)
 
+# Of a smaller magnitude, the scale is no float32; such weights are nothing beside any other.
+_LOWEST = _HIGHEST / np.finfo(np.float32).max
+
 
 def quantize_blocks(weight: NDArray[np.float32], block: int) -> tuple[NDArray[np.int8], NDArray[np.float32]]:
     """Rows (N, K) as int8 (N, K) and scales (N, ⌈K / block⌉), such that w ≈ q / scale.
 
-    Each block of a row is scaled by its own largest magnitude; a block of zeros has scale 1.
+    Each block of a row is scaled by its own largest magnitude; a block of zeros has scale 1, and one of
+    magnitudes below 4e-37 is one of zeros.
     """
     rows, columns = weight.shape
     count = -(-columns // block)
     padded = np.pad(weight, ((0, 0), (0, count * block - columns))).reshape(rows, count, block)
     largest = np.abs(padded).max(axis=2)
-    scales = np.divide(_HIGHEST, largest, out=np.ones_like(largest), where=largest > 0)
+    scales = np.divide(_HIGHEST, largest, out=np.ones_like(largest), where=largest > _LOWEST)
     values = np.rint(padded * scales[:, :, None]).clip(-_HIGHEST, _HIGHEST).astype(np.int8)
     return values.reshape(rows, count * block)[:, :columns], scales
 

@@ -12,7 +12,7 @@ from qwen3_tts_ncnn.convert.precision.check import COSINE_BOUND, check_cosine
 from qwen3_tts_ncnn.convert.precision.formats import FP32, Formats, WeightFormat
 from qwen3_tts_ncnn.convert.precision.rewrite import rewrite_graph
 from qwen3_tts_ncnn.convert.report import GraphReport, OnGraph
-from qwen3_tts_ncnn.runtime.errors import ModeError, OutputError, PackageError
+from qwen3_tts_ncnn.runtime.errors import ModeError, OptionError, OutputError, PackageError
 from qwen3_tts_ncnn.runtime.manifest import GraphInfo, Manifest, write_manifest
 from qwen3_tts_ncnn.runtime.package import Package
 
@@ -45,6 +45,7 @@ def convert_package(
     Raises:
         PackageError: `source` is no whole package.
         ModeError: it is of the codec alone, or not fp32.
+        OptionError: every graph is to stay fp32.
         OutputError: the folder is occupied or cannot be written.
         ConversionError: a graph cannot be rewritten, or does not compute what it did.
     """
@@ -58,9 +59,11 @@ def convert_package(
             raise ModeError(
                 f"{source} has {name} in {graph.precision}: the precision of an fp32 package alone can be changed"
             )
+    steps = steps_of(formats)
+    if not steps:
+        raise OptionError(f"{source} is an fp32 package already: choose another precision, or convert a checkpoint")
     package.verify()
     with staged(output) as folder:
-        steps = steps_of(formats)
         renamed = replace(manifest, name=package_name(manifest.name, mix))
         return change_weights(package.folder, folder, renamed, steps, on_graph)
 

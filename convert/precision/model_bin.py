@@ -47,20 +47,22 @@ def read_weights(graph: ParamGraph, path: Path) -> Iterator[tuple[Layer, list[We
     Raises `ConversionError` for a layer that is not known here, or a file that is not float32 or not of the size that
     the graph needs.
     """
+    sizes = [_sizes(layer) for layer in graph.layers]
+    expected = 4 * sum(count + tagged for weights in sizes for count, tagged in weights)
+    if path.stat().st_size != expected:
+        raise ConversionError(f"{path.name} holds {path.stat().st_size} bytes, its param file expects {expected}")
     data = np.memmap(path, dtype="<f4", mode="r")
     at = 0
-    for layer in graph.layers:
+    for layer, of_layer in zip(graph.layers, sizes, strict=True):
         weights = []
-        for count, tagged in _sizes(layer):
+        for count, tagged in of_layer:
             if tagged:
-                if at >= len(data) or data[at : at + 1].view("<u4")[0] != FP32_TAG:
+                if data[at : at + 1].view("<u4")[0] != FP32_TAG:
                     raise ConversionError(f"{path.name}: the weights of {layer.name} are not float32")
                 at += 1
             weights.append(Weight(data[at : at + count], tagged))
             at += count
         yield layer, weights
-    if at != len(data):
-        raise ConversionError(f"{path.name} holds {len(data)} numbers, {at} are expected by its param file")
 
 
 def _sizes(layer: Layer) -> list[tuple[int, bool]]:

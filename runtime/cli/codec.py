@@ -14,7 +14,7 @@ from qwen3_tts_ncnn.runtime.cli.options import (
 )
 from qwen3_tts_ncnn.runtime.cli.output import print_json, tell
 from qwen3_tts_ncnn.runtime.cli.progress import working
-from qwen3_tts_ncnn.runtime.cli.sound_output import check_sound_output, output_name, write_sound
+from qwen3_tts_ncnn.runtime.cli.sound_output import SoundOutput
 from qwen3_tts_ncnn.runtime.codec import Codec
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.reference_audio import read_reference
@@ -27,7 +27,7 @@ def codec(context: click.Context) -> None:
     """The codec of any package, also of the codec alone: 16 codes for each 80 ms of sound.
 
     \b
-    Example:
+    Examples:
       qwen3-tts-ncnn codec encode models/tiny me.wav -o me.rvq
       qwen3-tts-ncnn codec decode models/tiny me.rvq -o again.wav
     """
@@ -81,14 +81,16 @@ def encode(
 @sound_output_options
 @threads_option
 @json_option
-def decode(package: Path, file: Path, output: Path, subtype: str, threads: int | None, as_json: bool) -> None:
+def decode(
+    package: Path, file: Path, output: Path, subtype: str, raw: bool, threads: int | None, as_json: bool
+) -> None:
     """Decode FILE, codes in a .rvq file, into sound as upstream does.
 
     \b
     Example:
       qwen3-tts-ncnn codec decode models/tiny me.rvq -o again.wav
     """
-    check_sound_output(output, subtype, as_json)
+    sound = SoundOutput.from_options(output, subtype, raw, as_json)
     manifest = Package.open(package).manifest
     codes = read_rvq(file)
     with working("loading the codec"):
@@ -98,10 +100,10 @@ def decode(package: Path, file: Path, output: Path, subtype: str, threads: int |
         samples = loaded.decode_chunked(codes)
     seconds = time.perf_counter() - begun
     rate = loaded.shape.sample_rate
-    write_sound(samples, rate, output, subtype)
+    sound.write(samples, rate)
     duration = len(samples) / rate
     if not as_json:
-        tell(f"wrote {output_name(output)}: {duration:.2f} s of {len(codes)} frames in {seconds:.2f} s")
+        tell(f"wrote {sound}: {duration:.2f} s of {len(codes)} frames in {seconds:.2f} s")
         return
     print_json(
         {

@@ -9,7 +9,15 @@ from rich.table import Table
 
 from qwen3_tts_ncnn.runtime.cli.output import console, folder_size, print_json, size_text, standard_output
 from qwen3_tts_ncnn.runtime.languages import AUTO
-from qwen3_tts_ncnn.runtime.manifest import CodecManifest, CodecShape, Manifest, Origin, Quality, SamplingDefaults
+from qwen3_tts_ncnn.runtime.manifest import (
+    CodecManifest,
+    CodecShape,
+    GraphInfo,
+    Manifest,
+    Origin,
+    Quality,
+    SamplingDefaults,
+)
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.records import write_record
 
@@ -54,7 +62,7 @@ def _record(manifest: CodecManifest, total: int) -> dict[str, Any]:
     if isinstance(manifest, Manifest):
         record["languages"] = [AUTO, *manifest.languages]
     record["graphs"] = {
-        name: {"precision": graph.precision, "bytes": _graph_size(manifest, name)}
+        name: {"precision": graph.precision, "block": graph.block, "bytes": _graph_size(manifest, name)}
         for name, graph in manifest.graphs.items()
     }
     record["files"] = {name: file.size for name, file in manifest.files.items()}
@@ -113,7 +121,7 @@ def _files(manifest: CodecManifest, total: int) -> Table:
     table.add_column("precision")
     table.add_column("size", justify="right")
     for name, graph in manifest.graphs.items():
-        table.add_row(name, graph.precision, size_text(_graph_size(manifest, name)))
+        table.add_row(name, _precision(graph), size_text(_graph_size(manifest, name)))
     text_table = manifest.text_table if isinstance(manifest, Manifest) else None
     graphs = {file for name in manifest.graphs for file in _graph_files(name)}
     for name, file in manifest.files.items():
@@ -122,6 +130,11 @@ def _files(manifest: CodecManifest, total: int) -> Table:
             table.add_row(name, precision, size_text(file.size))
     table.add_row("total", "", size_text(total), style="bold")
     return table
+
+
+def _precision(graph: GraphInfo) -> str:
+    """As `convert --precision` takes it: int8/128."""
+    return graph.precision if graph.block is None else f"{graph.precision}/{graph.block}"
 
 
 def _origin(origin: Origin) -> str:

@@ -19,7 +19,7 @@ COMMANDS = "qwen3_tts_ncnn.commands"
 """The entry-point group that commands are found through."""
 
 # In the order in which a new user needs them; commands of other distributions follow by name.
-_ORDER = ("convert", "speak", "clone", "codec", "info", "verify", "parity", "checkpoint")
+_ORDER = ("convert", "speak", "clone", "codec", "info", "verify", "parity", "bench", "checkpoint")
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
@@ -70,7 +70,7 @@ def cli(context: click.Context) -> None:
     """Qwen3-TTS on ncnn: convert a checkpoint, speak from the package, prove that both are one model.
 
     \b
-    Example:
+    Examples:
       qwen3-tts-ncnn convert 0.6b-customvoice
       qwen3-tts-ncnn speak models/qwen3-tts-12hz-0.6b-customvoice-fp32 "Hello." --speaker ryan -o hello.wav
     """

@@ -32,7 +32,7 @@ max_reference_option = click.option(
 
 
 def sound_output_options(command: Command) -> Command:
-    """Adds `output` and `subtype`, the sound file to write and how a sample is stored in it."""
+    """Adds `output`, `subtype` and `raw`, the sound file to write and how a sample is stored in it."""
     format_option = click.option(
         "--format",
         "subtype",
@@ -46,9 +46,12 @@ def sound_output_options(command: Command) -> Command:
         "--output",
         required=True,
         type=click.Path(path_type=Path),
-        help="The .wav or .flac file to write; - writes WAV to standard output.",
+        help="The .wav, .flac or .raw file to write; - writes WAV to standard output.",
     )
-    return output_option(format_option(command))
+    raw_option = click.option(
+        "--raw", is_flag=True, help="With -o -: the samples alone, mono and little-endian, without a header."
+    )
+    return output_option(format_option(raw_option(command)))
 
 
 def transcript_options(command: Command) -> Command:

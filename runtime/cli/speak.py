@@ -2,7 +2,6 @@
 
 import inspect
 import secrets
-import time
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,16 +13,17 @@ from qwen3_tts_ncnn.runtime.cli.options import json_option, sound_output_options
 from qwen3_tts_ncnn.runtime.cli.output import print_json, tell
 from qwen3_tts_ncnn.runtime.cli.progress import SpeechProgress
 from qwen3_tts_ncnn.runtime.cli.sampling_options import sampling_options, stopping_options
-from qwen3_tts_ncnn.runtime.cli.sound_output import check_sound_output, output_name, write_sound
+from qwen3_tts_ncnn.runtime.cli.sound_output import SoundOutput
+from qwen3_tts_ncnn.runtime.cli.speaking import Spoken, chunk_options, chunk_sizes, speak_whole, stream_sound
 from qwen3_tts_ncnn.runtime.cli.text_input import read_text
 from qwen3_tts_ncnn.runtime.cli.voice_input import VoiceInput, voice_options
 from qwen3_tts_ncnn.runtime.cli.voice_keeping import VoiceKeeping, keeping_options
 from qwen3_tts_ncnn.runtime.manifest import Manifest
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.request import generation_options, language_id, speaker_name
-from qwen3_tts_ncnn.runtime.speech import Speech
+from qwen3_tts_ncnn.runtime.speech_warning import STOPPED, SpeechWarning
 from qwen3_tts_ncnn.runtime.tokenizer import check_text
-from qwen3_tts_ncnn.runtime.tts import STOPPED, TTS, SpeechWarning
+from qwen3_tts_ncnn.runtime.tts import TTS
 from qwen3_tts_ncnn.runtime.voice import Voice
 
 # A seed that is drawn is short enough to be typed again.
@@ -49,6 +49,11 @@ class _Request:
     language: str
     options: dict[str, Any]
 
+    def chosen(self, voice: Voice | None) -> dict[str, Any]:
+        """The keyword arguments of `TTS.speak`, with a voice that was cloned or read."""
+        who = {"speaker": self.voice.speaker, "instruct": self.voice.instruct, "voice": voice}
+        return {**who, "language": self.language, **self.options}
+
 
 @click.command(short_help="Speak a text into a sound file.")
 @click.argument("package", type=click.Path(path_type=Path))
@@ -57,6 +62,7 @@ class _Request:
     "--file", type=click.Path(path_type=Path), help="Read the text from this UTF-8 file; - is standard input."
 )
 @sound_output_options
+@chunk_options
 @voice_options
 @click.option("--language", default="auto", show_default=True, help="Language of the text; `info` lists the names.")
 @sampling_options
@@ -75,6 +81,9 @@ def speak(
     file: Path | None,
     output: Path,
     subtype: str,
+    raw: bool,
+    first_chunk: int | None,
+    chunk: int | None,
     language: str,
     threads: int | None,
     as_json: bool,
@@ -85,14 +94,20 @@ def speak(
     A custom_voice package speaks as one of its speakers, a base package with the voice of a file that `clone` made,
     or of a recording, a voice_design package as --instruct describes. A long text is spoken sentence by sentence.
 
+    With -o - the samples are there as they are made, for a player to play. Not with --retry, for what was heard cannot
+    be tried again, and --save-voice: these make the speech whole first.
+
     \b
-    Example:
+    Examples:
       qwen3-tts-ncnn speak models/tiny "Hello there." --speaker ryan --seed 7 -o hello.wav
+      qwen3-tts-ncnn speak models/tiny "Hello there." --speaker ryan -o - | aplay
       qwen3-tts-ncnn speak models/base "Hello there." --voice me.voice -o hello.wav
       qwen3-tts-ncnn speak models/design "Hello there." --instruct "A calm old man." -o hello.wav
     """
-    check_sound_output(output, subtype, as_json)
+    sound = SoundOutput.from_options(output, subtype, raw, as_json)
     keeping = VoiceKeeping.from_options(options.pop("save_voice"), options.pop("base"))
+    streams = sound.is_piped and not options["retry"] and keeping is None
+    sizes = chunk_sizes(streams, first_chunk=first_chunk, chunk=chunk)
     if options["seed"] is None:
         options["seed"] = secrets.randbelow(_SEEDS)
     given = VoiceInput.from_options(**{name: options.pop(name) for name in _VOICE_OPTIONS})
@@ -104,23 +119,17 @@ def speak(
             progress.cloning()
             voice = given.recording.clone(tts)
         progress.loaded()
-        begun = time.perf_counter()
+        chosen = request.chosen(voice) | {"on_frame": progress.frame}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", SpeechWarning)  # told below, with what to do about it
-            speech = tts.speak(
-                request.text,
-                speaker=given.speaker,
-                instruct=given.instruct,
-                voice=voice,
-                language=language,
-                on_frame=progress.frame,
-                **request.options,
-            )
-        seconds = time.perf_counter() - begun
-    write_sound(speech.samples, speech.sample_rate, output, subtype)
-    if keeping is not None:
-        keeping.keep(speech, request.text, threads)
-    _tell(speech, seconds, output, _record(manifest, request, voice), as_json)
+            if streams:
+                del chosen["retry"]
+                spoken = stream_sound(tts, request.text, sound, chosen | sizes)
+            else:
+                spoken = speak_whole(tts, request.text, sound, chosen)
+    if keeping is not None and spoken.whole is not None:
+        keeping.keep(spoken.whole, request.text, threads)
+    _tell(spoken, sound, _record(manifest, request, voice), as_json)
 
 
 def _check_request(package: Path, request: _Request) -> tuple[Manifest, Voice | None]:
@@ -154,25 +163,27 @@ def _record(manifest: Manifest, request: _Request, voice: Voice | None) -> dict[
     }
 
 
-def _tell(speech: Speech, seconds: float, output: Path, record: dict[str, Any], as_json: bool) -> None:
-    factor = seconds / speech.duration
-    if speech.stop != "eos":
-        tell(f"Warning: {STOPPED[speech.stop]}: {_REMEDIES[speech.stop]}")
+def _tell(spoken: Spoken, sound: SoundOutput, record: dict[str, Any], as_json: bool) -> None:
+    factor = spoken.compute_seconds / spoken.seconds
+    if spoken.stop != "eos":
+        tell(f"Warning: {STOPPED[spoken.stop]}: {_REMEDIES[spoken.stop]}")
     if not as_json:
         seed = record["seed"]
+        first = "" if spoken.first_sound is None else f", first sound after {spoken.first_sound:.2f} s"
         tell(
-            f"wrote {output_name(output)}: {speech.duration:.2f} s of speech in {seconds:.2f} s "
-            f"(real-time factor {factor:.2f}), stopped by {speech.stop}" + ("" if seed is None else f", seed {seed}")
+            f"wrote {sound}: {spoken.seconds:.2f} s of speech in {spoken.compute_seconds:.2f} s "
+            f"(real-time factor {factor:.2f}{first}), stopped by {spoken.stop}"
+            + ("" if seed is None else f", seed {seed}")
         )
         return
     print_json(
         {
-            "output": str(output),
-            "seconds": speech.duration,
-            "sample_rate": speech.sample_rate,
-            "frames": len(speech.codes),
-            "stop": speech.stop,
-            "compute_seconds": seconds,
+            "output": str(sound.path),
+            "seconds": spoken.seconds,
+            "sample_rate": spoken.sample_rate,
+            "frames": spoken.frames,
+            "stop": spoken.stop,
+            "compute_seconds": spoken.compute_seconds,
             "real_time_factor": factor,
             **record,
         }

@@ -93,6 +93,7 @@ def test_sound_can_be_piped(codec_package: Path, tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, check=True)
     assert done.stdout == (tmp_path / "a.wav").read_bytes()
     assert done.stderr.startswith(b"wrote WAV to standard output: 0.16 s of 2 frames in ")
+    assert run(*map(str, command[3:]), "--raw").stdout_bytes == done.stdout[44:]
 
 
 def test_json_is_one_object_that_tells_everything(codec_package: Path, reference: Path, tmp_path: Path) -> None:

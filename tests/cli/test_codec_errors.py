@@ -75,7 +75,7 @@ def test_places_where_no_sound_can_be_written(tiny_package: Path, tmp_path: Path
     rvq = tmp_path / "a.rvq"
     write_rvq(rvq, np.zeros((1, 16), np.int32))
     line = refused(tmp_path, "decode", tiny_package, rvq, "-o", tmp_path / "a.mp3")
-    assert line.endswith("a.mp3 does not end in .wav or .flac: give the output one of these endings")
+    assert line.endswith("a.mp3 does not end in .wav or .flac or .raw: give the output one of these endings")
     line = refused(tmp_path, "decode", tiny_package, rvq, "-o", tmp_path / "a.flac", "--format", "float")
     assert line == "FLAC has no sample format 'float': choose one of pcm16, pcm24"
     line = refused(tmp_path, "decode", tiny_package, rvq, "-o", "-", "--json")

@@ -103,7 +103,9 @@ def test_a_shape_that_disagrees_with_the_configuration(checkpoint: Path, tmp_pat
 
 
 def test_a_package_in_place_of_a_checkpoint(tiny_package: Path, tmp_path: Path) -> None:
-    assert "config.json is missing: a Qwen3-TTS checkpoint needs it" in refused(tiny_package, tmp_path)
+    assert refused(tiny_package, tmp_path) == (
+        f"{tiny_package} is an fp32 package already: choose another precision, or convert a checkpoint"
+    )
 
 
 def test_a_revision_of_a_folder(tiny_checkpoint: Path, tmp_path: Path) -> None:
@@ -113,7 +115,7 @@ def test_a_revision_of_a_folder(tiny_checkpoint: Path, tmp_path: Path) -> None:
 
 def test_an_unknown_precision(tiny_checkpoint: Path, tmp_path: Path) -> None:
     line = refusal("convert", tiny_checkpoint, "-o", tmp_path / "package", "--precision", "int3")
-    assert line.startswith("Invalid value for '--precision': 'int3' is not ")
+    assert line == "precision is 'int3', expected fp32, bf16, int8 or int8/BLOCK, for all or as GRAPH=PRECISION"
 
 
 def test_an_output_folder_that_is_not_empty(tiny_checkpoint: Path, tmp_path: Path) -> None:

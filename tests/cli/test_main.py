@@ -14,7 +14,7 @@ from qwen3_tts_ncnn.runtime.cli.main import cli
 from qwen3_tts_ncnn.runtime.package import Package
 from tests.cli.command_line import MODULE, only_line, process, refusal, run
 
-COMMANDS = ["convert", "speak", "clone", "codec", "info", "verify", "parity", "checkpoint"]
+COMMANDS = ["convert", "speak", "clone", "codec", "info", "verify", "parity", "bench", "checkpoint"]
 
 
 def raising(error: BaseException) -> object:
@@ -41,9 +41,11 @@ def test_every_command_shows_an_example_that_it_would_take() -> None:
     for name in COMMANDS:
         result = run(name, "--help")
         assert result.exit_code == 0
-        example = re.search(r"Example:\n +qwen3-tts-ncnn (\S+)", result.stdout)
-        assert example, name
-        assert example.group(1) == name
+        shown = re.search(r"(Examples?):\n((?: +qwen3-tts-ncnn .+\n)+)", result.stdout)
+        assert shown, name
+        examples = shown.group(2).splitlines()
+        assert {line.split()[1] for line in examples} == {name}
+        assert shown.group(1) == ("Example" if len(examples) == 1 else "Examples")
 
 
 def test_the_commands_of_the_codec_are_told_with_their_options() -> None:

@@ -1,6 +1,5 @@
 """`speak` makes the sound file that was asked for, and tells how."""
 
-import io
 import json
 import re
 from pathlib import Path
@@ -14,7 +13,7 @@ from qwen3_tts_ncnn.runtime import TTS
 from tests.cli.command_line import process, run
 
 # Most runs here are cut after a few frames.
-pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.tts.SpeechWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.SpeechWarning")
 
 TEXT = "Hello there."
 
@@ -64,13 +63,6 @@ def test_formats(tiny_package: Path, tmp_path: Path, name: str, options: list[st
     speak(tiny_package, TEXT, "--max-frames", "2", "-o", tmp_path / name, *options)
     found = soundfile.info(tmp_path / name)
     assert (found.format, found.subtype, found.frames) == (format, subtype, 2 * 1920)
-
-
-def test_dash_is_wav_bytes_on_standard_output(tiny_package: Path, tmp_path: Path) -> None:
-    result = speak(tiny_package, TEXT, "--greedy", "--max-frames", "8", "-o", "-")
-    assert result.stdout_bytes == spoken(tiny_package, tmp_path, TEXT)
-    assert soundfile.info(io.BytesIO(result.stdout_bytes)).frames == 8 * 1920
-    assert "wrote WAV to standard output: 0.64 s of speech" in result.stderr
 
 
 def test_the_last_line_tells_length_time_and_what_stopped_it(tiny_package: Path, tmp_path: Path) -> None:

@@ -89,8 +89,8 @@ def test_a_text_file_that_is_not_there(tiny_package: Path, tmp_path: Path) -> No
 @pytest.mark.parametrize(
     ("output", "options", "expected"),
     [
-        ("a.mp3", (), "does not end in .wav or .flac: give the output one of these endings"),
-        ("a", (), "does not end in .wav or .flac: give the output one of these endings"),
+        ("a.mp3", (), "does not end in .wav or .flac or .raw: give the output one of these endings"),
+        ("a", (), "does not end in .wav or .flac or .raw: give the output one of these endings"),
         ("a.flac", ("--format", "float"), "FLAC has no sample format 'float': choose one of pcm16, pcm24"),
         ("nowhere/a.wav", (), "nowhere is not a folder, so a.wav cannot be written there: create it first"),
     ],

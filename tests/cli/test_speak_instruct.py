@@ -8,7 +8,7 @@ import pytest
 import soundfile
 
 from qwen3_tts_ncnn.runtime import TTS, Voice
-from qwen3_tts_ncnn.runtime.tts import SpeechWarning
+from qwen3_tts_ncnn.runtime.speech_warning import SpeechWarning
 from tests.cli.command_line import refusal, run
 from tests.cli.damage import linked_copy, rewrite_json
 from tests.cli.recordings import FITTING

@@ -78,7 +78,7 @@ def test_repetition_is_stopped_unless_it_is_let_go_on(
     tiny_package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The tiny model ends soon and does not repeat itself, so EOS is forbidden and a dog barks at nothing."""
-    monkeypatch.setattr("qwen3_tts_ncnn.runtime.tts.Watchdog", Alarmed)
+    monkeypatch.setattr("qwen3_tts_ncnn.runtime.engine.Watchdog", Alarmed)
     monkeypatch.setattr("qwen3_tts_ncnn.runtime.generation.process_talker_logits", without_eos)
     arguments = (tiny_package, TEXT, "--seed", "0", "--max-frames", "30", "-o", tmp_path / "a.wav")
     warning, line = speak(*arguments).stderr.splitlines()

@@ -13,7 +13,7 @@ from tests.cli.command_line import run
 from tests.cli.recordings import FITTING, write_recording
 
 # Most runs here are cut after a few frames.
-pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.tts.SpeechWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.SpeechWarning")
 
 TEXT = "Hello there."
 OPTIONS = ("--threads", "1", "--seed", "3", "--max-frames", "9")

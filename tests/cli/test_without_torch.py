@@ -7,11 +7,12 @@ import soundfile
 
 from tests.cli.command_line import only_line, process_without
 from tests.cli.recordings import FITTING
+from tests.cli.test_convert import same_files
 
 EXTRAS = ["torch", "transformers", "huggingface_hub", "pnnx", "qwen_tts", "librosa", "accelerate"]
 
 
-COMMANDS = ["", "convert", "speak", "clone", "codec", "codec encode", "info", "verify", "parity", "checkpoint"]
+COMMANDS = ["", "convert", "speak", "clone", "codec", "codec encode", "info", "verify", "parity", "bench", "checkpoint"]
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -54,6 +55,14 @@ def test_the_runtime_clones_and_encodes_without_torch_and_librosa(
     done = process_without(EXTRAS, "codec", "encode", tiny_base_package, reference, *more)
     assert done.returncode == 0, done.stderr
     assert (tmp_path / "me.rvq").stat().st_size == 39 * 22
+
+
+def test_a_package_gets_smaller_weights_without_torch_and_pnnx(
+    tiny_package: Path, tiny_int8_package: Path, tmp_path: Path
+) -> None:
+    done = process_without(EXTRAS, "convert", tiny_package, "-o", tmp_path / "int8", "--precision", "int8")
+    assert done.returncode == 0, done.stderr
+    assert same_files(tmp_path / "int8", tiny_int8_package)
 
 
 def test_a_random_checkpoint_needs_no_extra(tmp_path: Path) -> None:

@@ -113,8 +113,8 @@ def test_nan_and_infinity_are_errors_and_not_silence(tmp_path: Path, broken: flo
 @pytest.mark.parametrize(
     ("name", "subtype", "error", "message"),
     [
-        ("a.mp3", "pcm16", OptionError, r"a\.mp3 does not end in \.wav or \.flac: "),
-        ("a", "pcm16", OptionError, r"a does not end in \.wav or \.flac: "),
+        ("a.mp3", "pcm16", OptionError, r"a\.mp3 does not end in \.wav or \.flac or \.raw: "),
+        ("a", "pcm16", OptionError, r"a does not end in \.wav or \.flac or \.raw: "),
         ("a.flac", "float", OptionError, r"^FLAC has no sample format 'float': choose one of pcm16, pcm24$"),
         ("a.wav", "pcm8", OptionError, r"^WAV has no sample format 'pcm8': choose one of pcm16, pcm24, float$"),
         ("folder.wav", "pcm16", OutputError, r"folder\.wav is a folder, expected the path of a file$"),

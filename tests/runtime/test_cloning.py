@@ -12,6 +12,19 @@ from tests.runtime.fakes import ArithmeticDecoder, random_codes
 
 FRAME = 1920
 CODEC = ArithmeticDecoder()
+
+
+@pytest.mark.parametrize("frames", [1, 299, 300, 301, 340])
+def test_a_stream_goes_on_as_if_all_had_been_decoded_whole(frames: int) -> None:
+    """Behind a reference of more than 300 frames too, which upstream decodes with a seam."""
+    said = random_codes(frames)
+    reference = primed(said)
+    for spoken in (1, 30):
+        codes = random_codes(spoken, seed=spoken)
+        whole = CODEC.decode(np.concatenate((said, codes)))
+        assert np.array_equal(reference.stream().decode(codes), whole[frames * RATE :])
+
+
 RATE = CODEC.shape.samples_per_frame
 
 
@@ -20,7 +33,8 @@ def first_sample(reference: int, spoken: int) -> int:
     no_stream: Any = None
     tail: Any = np.arange((reference - 1) * FRAME, reference * FRAME)
     no_rows = np.zeros((reference, 2), dtype=np.float32)
-    lead_in = PrimedReference(reference, no_rows, no_stream, tail).lead_in(spoken)
+    codes = np.zeros((reference, 16), dtype=np.int32)
+    lead_in = PrimedReference(codes, no_rows, tail, no_stream, no_stream).lead_in(spoken)
     first = reference * FRAME - len(lead_in)
     assert np.array_equal(lead_in, np.arange(first, reference * FRAME))
     return first
@@ -76,13 +90,13 @@ def primed(codes: NDArray[np.int32]) -> PrimedReference:
 
 def speak(reference: PrimedReference, codes: NDArray[np.int32]) -> Floats:
     """What is heard of the codes when they are spoken after a reference, as `TTS` does it."""
-    return np.concatenate((reference.lead_in(len(codes)), reference.stream.fork().decode(codes)))
+    return np.concatenate((reference.lead_in(len(codes)), reference.chunked_stream().decode(codes)))
 
 
 def test_a_row_is_the_sum_of_all_16_embeddings_of_its_frame() -> None:
     codes = random_codes(5)
     reference = primed(codes)
-    assert reference.frames == 5
+    assert reference.codes is codes
     assert reference.rows.tolist() == [[int(frame.sum()), 16] for frame in codes]
 
 

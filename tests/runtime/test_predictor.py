@@ -14,11 +14,9 @@ class Embeds:
     def __init__(self) -> None:
         self.ids: list[int] = []
 
-    def run(self, inputs: dict[str, Any], output: str) -> Floats:
-        assert (list(inputs), output) == (["ids"], "embeddings")
-        assert inputs["ids"].dtype == np.int32
-        self.ids += inputs["ids"].tolist()
-        return np.array([[id, 1] for id in inputs["ids"]], dtype=np.float32)
+    def rows(self, ids: Any) -> Floats:
+        self.ids += list(ids)
+        return np.array([[id, 1] for id in ids], dtype=np.float32)
 
 
 class Decoder:

@@ -9,9 +9,10 @@ import soundfile
 from qwen3_tts_ncnn.convert.export.check import signal_to_noise
 from qwen3_tts_ncnn.runtime import TTS, ModeError, OptionError, PackageError, Speech, TextError
 from tests.conftest import THREADS
+from tests.runtime.decoding import decode_as_spoken
 
 # Most runs here are cut after a few frames.
-pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.tts.SpeechWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.SpeechWarning")
 
 TEXT = "Hello there, it's a fine day."
 
@@ -32,7 +33,7 @@ def test_a_run_ends_by_itself_and_its_parts_fit_together(tts: TTS, greedy: Speec
     assert greedy.samples.shape == (1920 * frames,)
     assert greedy.sample_rate == 24000
     assert greedy.duration == pytest.approx(0.08 * frames)
-    assert np.array_equal(greedy.samples, tts.codec.decode_chunked(greedy.codes))
+    assert np.array_equal(greedy.samples, decode_as_spoken(tts, greedy.codes))
     assert 0.01 < float(np.sqrt(np.square(greedy.samples).mean())) < 1
 
 

@@ -12,9 +12,10 @@ import pytest
 from qwen3_tts_ncnn.runtime import TTS, ModeError, Speech, TextError, Voice
 from qwen3_tts_ncnn.runtime.manifest import Manifest, read_manifest, write_manifest
 from tests.conftest import THREADS
+from tests.runtime.decoding import decode_as_spoken
 
 # Most runs here are cut after a few frames.
-pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.tts.SpeechWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.SpeechWarning")
 
 TEXT = "Hello there, it's a fine day."
 CALM, ANGRY = "A calm old man.", "An angry young woman, shouting."
@@ -41,7 +42,7 @@ def test_a_designed_voice_ends_by_itself_and_its_parts_fit_together(design: TTS)
     speech = speak(design, instruct=CALM, max_frames=None, watchdog=False)
     assert speech.stop == "eos"
     assert speech.selections.tolist() == [*speech.codes[:, 0], 2150]
-    assert np.array_equal(speech.samples, design.codec.decode_chunked(speech.codes))
+    assert np.array_equal(speech.samples, decode_as_spoken(design, speech.codes))
 
 
 def test_another_instruction_is_another_voice(design: TTS) -> None:

@@ -13,7 +13,7 @@ from qwen3_tts_ncnn.runtime.stopping import piece_seed
 from qwen3_tts_ncnn.runtime.tts import speakable_pieces
 
 # Most runs here are cut after a few frames.
-pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.tts.SpeechWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.SpeechWarning")
 
 LONG = " ".join(f"This is sentence {number}, which is not so long that it must be cut." for number in range(1, 11))
 PIECES = [piece.strip() for piece in split_text(LONG)]

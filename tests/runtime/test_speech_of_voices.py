@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.convert.export.check import signal_to_noise
 from qwen3_tts_ncnn.runtime import TTS, ModeError, Speech, Voice
-from qwen3_tts_ncnn.runtime import tts as tts_module
+from qwen3_tts_ncnn.runtime import engine as engine_module
 from qwen3_tts_ncnn.runtime.cloning import PrimedReference, prime
 from tests.runtime.recordings import RATE, SAID, recording
 
 # Most runs here are cut after a few frames.
-pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.tts.SpeechWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::qwen3_tts_ncnn.runtime.SpeechWarning")
 
 TEXT = "Hello there, it's a fine day."
 ROLE, PREFIX = 3, 5  # rows: the role; nothink, think_bos, think_eos, x-vector, pad
@@ -46,7 +46,7 @@ def primed(monkeypatch: pytest.MonkeyPatch) -> list[NDArray[np.int32]]:
         heard.append(codes)
         return prime(codes, *parts)
 
-    monkeypatch.setattr(tts_module, "prime", counted)
+    monkeypatch.setattr(engine_module, "prime", counted)
     return heard
 
 
@@ -109,9 +109,7 @@ def test_a_reference_s_rows_are_bos_and_then_the_sum_of_its_16_codes(base: TTS, 
     assert len(prompt.rows) == ROLE + PREFIX + texts + 1 + FRAMES
     pad = base._talker.text_rows([base.manifest.text.tts_pad])
     spoken = prompt.rows[-FRAMES - 1 :] - pad
-    tables = base._predictor._embeds.run(
-        {"ids": (codes[:, 1:] + 2048 * np.arange(15)).astype(np.int32).ravel()}, "embeddings"
-    )
+    tables = base._predictor._embeds.rows((codes[:, 1:] + 2048 * np.arange(15)).ravel())
     expected = base._talker.codec_rows(codes[:, 0]) + tables.reshape(FRAMES, 15, -1).sum(axis=1)
     assert np.allclose(spoken[0], base._talker.codec_rows([base.manifest.codec_ids.bos])[0], rtol=0, atol=1e-5)
     assert np.allclose(spoken[1:], expected, rtol=0, atol=1e-5)
@@ -146,12 +144,12 @@ def test_by_x_vector_no_reference_is_heard(base: TTS, by_x_vector: Voice, primed
 def test_a_reference_is_forgotten_with_its_voice(base: TTS) -> None:
     voice = clone(base, in_context=True)
     speak(base, voice)
-    reference = weakref.ref(base._primed[voice])
-    count = len(base._primed)
+    reference = weakref.ref(base._engine._primed[voice])
+    count = len(base._engine._primed)
     del voice
     gc.collect()
     assert reference() is None
-    assert len(base._primed) == count - 1
+    assert len(base._engine._primed) == count - 1
 
 
 def no_frame(_count: int) -> None:

@@ -15,13 +15,14 @@ import pytest
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
 from qwen3_tts_ncnn.convert.export.check import signal_to_noise
 from qwen3_tts_ncnn.convert.export.graph_export import export_graph
-from qwen3_tts_ncnn.convert.manifest import list_files
+from qwen3_tts_ncnn.convert.package_files import list_files
 from qwen3_tts_ncnn.runtime import TTS, OptionError, Speech
+from qwen3_tts_ncnn.runtime.engine import Engine
 from qwen3_tts_ncnn.runtime.manifest import read_manifest, write_manifest
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.sampling import NEVER
+from qwen3_tts_ncnn.runtime.speech_warning import STOPPED, SpeechWarning
 from qwen3_tts_ncnn.runtime.stopping import frame_budget, piece_seed, retry_seed
-from qwen3_tts_ncnn.runtime.tts import STOPPED, SpeechWarning
 from tests.conftest import THREADS
 from tests.convert.graph_plans import plans_of
 
@@ -146,7 +147,7 @@ class Tries:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *stops: str) -> None:
         self.seeds: list[int] = []
         self._stops = iter(stops)
-        monkeypatch.setattr(TTS, "_utter", lambda _tts, _run, seed: self.made_up(seed))
+        monkeypatch.setattr(Engine, "_utter", lambda _engine, _run, seed: self.made_up(seed))
 
     def made_up(self, seed: int) -> Speech:
         self.seeds.append(seed)

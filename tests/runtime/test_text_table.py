@@ -69,7 +69,7 @@ def test_a_missing_file_is_one_line(tmp_path: Path) -> None:
 
 def test_an_unknown_type_is_named(tmp_path: Path) -> None:
     (tmp_path / "table.bin").write_bytes(bytes(16))
-    with pytest.raises(PackageError, match=r"^text table is of dtype int8, expected one of bf16, f16, f32$"):
+    with pytest.raises(PackageError, match=r"table.bin is of dtype int8, expected one of bf16, f16, f32$"):
         TextTable(tmp_path, records.TextTable(file="table.bin", rows=1, width=1, dtype="int8"))
 
 

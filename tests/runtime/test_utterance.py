@@ -1,6 +1,7 @@
 """Frames become samples as they come, and a run that is speech no longer is cut where that shows."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.stopping import Watchdog
-from qwen3_tts_ncnn.runtime.utterance import Utterance, utter
+from qwen3_tts_ncnn.runtime.utterance import Utterance, decode_blocks, growing_sizes, utter
 from tests.runtime.fakes import random_codes
 
 PER_FRAME = 4  # samples
@@ -73,10 +74,10 @@ def test_watched_frames_are_decoded_in_blocks_of_two_seconds(frames: int, blocks
 
 
 @pytest.mark.parametrize("frames", [1, 25, 60])
-def test_frames_that_nothing_watches_are_decoded_at_the_end_at_once(frames: int) -> None:
+def test_frames_that_nothing_watches_are_decoded_as_they_come_too(frames: int) -> None:
     codes, decoding = speech(frames), MadeUpDecoding()
     utterance = utter(codes, decoding, None, None)
-    assert decoding.blocks == [frames]
+    assert decoding.blocks == [min(25, frames - start) for start in range(0, frames, 25)]
     assert utterance.stopped is None
     check_cut(utterance, codes, frames)
 
@@ -97,7 +98,7 @@ def test_every_frame_is_told_before_it_is_decoded(watchdog: bool) -> None:
         told.append((count, sum(decoding.blocks)))
 
     utter(speech(60), decoding, Watchdog() if watchdog else None, on_frame)
-    assert told == [(n, (n - 1) // 25 * 25 if watchdog else 0) for n in range(1, 61)]
+    assert told == [(n, (n - 1) // 25 * 25) for n in range(1, 61)]
 
 
 def test_a_frame_that_stands_still_stops_the_run_where_it_is_known() -> None:
@@ -148,3 +149,25 @@ def test_what_begins_in_the_last_frames_is_nobody_s_concern() -> None:
     utterance = utter(codes, MadeUpDecoding(), Watchdog(), None)
     assert utterance.stopped is None
     check_cut(utterance, codes, 74)
+
+
+@pytest.mark.parametrize(
+    ("first", "most", "sizes"),
+    [
+        (4, 24, [4, 8, 16, 24, 24, 24]),
+        (1, 1, [1, 1, 1]),
+        (1, 25, [1, 2, 4, 8, 16, 25, 25]),
+        (4, 12, [4, 8, 12, 12]),
+        (7, 2, [7, 2, 2]),
+    ],
+)
+def test_sizes_double_up_to_the_most(first: int, most: int, sizes: list[int]) -> None:
+    assert list(islice(growing_sizes(first, most), len(sizes))) == sizes
+
+
+def test_blocks_are_of_the_sizes_asked_for_and_the_last_of_what_is_left() -> None:
+    codes, decoding = speech(20), MadeUpDecoding()
+    blocks = list(decode_blocks(codes, decoding, growing_sizes(2, 8), None, None))
+    assert decoding.blocks == [2, 4, 8, 6]
+    assert np.array_equal(np.concatenate([block.codes for block in blocks]), codes)
+    assert np.array_equal(np.concatenate([block.samples for block in blocks]), MadeUpDecoding().decode(codes))

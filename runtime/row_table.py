@@ -1,0 +1,53 @@
+"""A table of rows, memory-mapped: a lookup touches the rows it takes, not the hundreds of megabytes around them."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from qwen3_tts_ncnn.runtime.errors import PackageError
+from qwen3_tts_ncnn.runtime.mat import Floats
+
+_STORED: dict[str, np.dtype[Any]] = {"bf16": np.dtype("<u2"), "f16": np.dtype("<f2"), "f32": np.dtype("<f4")}
+
+# ncnn puts four bytes that tell the type before a weight; these are float32's.
+_NCNN_TAG = bytes(4)
+
+
+class RowTable:
+    """Rows (n, width) of a row-major file, widened to float32 exactly."""
+
+    def __init__(self, file: Path, rows: int, width: int, dtype: str, *, offset: int = 0) -> None:
+        """Raises `PackageError` when the file is not of that size, or the type is not known."""
+        if dtype not in _STORED:
+            raise PackageError(f"{file} is of dtype {dtype}, expected one of {', '.join(_STORED)}")
+        self._is_bf16 = dtype == "bf16"
+        try:
+            self._table = np.memmap(file, dtype=_STORED[dtype], mode="r", shape=(rows, width), offset=offset)
+        except (OSError, ValueError) as error:
+            raise PackageError(f"{file} cannot be mapped ({error}): verify the package") from None
+
+    @classmethod
+    def of_embedding(cls, file: Path, rows: int, width: int) -> "RowTable":
+        """The table of an ncnn graph that is one Embed layer, from its `.bin`: no graph has to be loaded for a lookup.
+
+        Raises `PackageError` when the file is not such a one.
+        """
+        table = cls(file, rows, width, "f32", offset=len(_NCNN_TAG))
+        with file.open("rb") as start:
+            if start.read(len(_NCNN_TAG)) != _NCNN_TAG:
+                raise PackageError(f"{file} is not a table of float32 rows: convert the checkpoint again")
+        return table
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def rows(self, ids: Sequence[int] | NDArray[np.integer]) -> Floats:
+        """Rows (n, width) of ids (n,), each from 0 to the length of the table − 1."""
+        stored: NDArray[Any] = self._table[np.asarray(ids, dtype=np.int64)]
+        if self._is_bf16:
+            widened: Floats = (stored.astype(np.uint32) << 16).view(np.float32)
+            return widened
+        return np.asarray(stored, dtype=np.float32)
