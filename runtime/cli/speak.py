@@ -98,6 +98,8 @@ def speak(
     given = VoiceInput.from_options(**{name: options.pop(name) for name in _VOICE_OPTIONS})
     request = _Request(read_text(text, file), given, language, options)
     manifest, voice = _check_request(package, request)
+    if keeping is not None:
+        keeping.check(request.text)
     with SpeechProgress(manifest.codec) as progress:
         tts = TTS.load(package, threads=threads)
         if given.recording is not None:
@@ -118,9 +120,9 @@ def speak(
             )
         seconds = time.perf_counter() - begun
     write_sound(speech.samples, speech.sample_rate, output, subtype)
+    _tell(speech, seconds, output, _record(manifest, request, voice), as_json)
     if keeping is not None:
         keeping.keep(speech, request.text, threads)
-    _tell(speech, seconds, output, _record(manifest, request, voice), as_json)
 
 
 def _check_request(package: Path, request: _Request) -> tuple[Manifest, Voice | None]:
