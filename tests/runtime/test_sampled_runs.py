@@ -40,7 +40,7 @@ class Run:
     speaker: str = "serena"
     language: str = "english"
     streaming_text: bool = False
-    max_frames: int = 30
+    max_frames: int = 16
 
 
 RUNS = (
