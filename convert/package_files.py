@@ -16,9 +16,13 @@ def list_files(folder: Path) -> dict[str, FileInfo]:
 
 
 def share_files(source: Path, target: Path, names: Iterable[str]) -> None:
-    """Puts files of one package into another: as hard links, which take no space, or as copies where none can be."""
+    """Puts files of one package into another: as hard links, which take no space, or as copies where none can be.
+
+    Of a symbolic link, such as Hugging Face's cache is made of, the file that it stands for is shared.
+    """
     for name in names:
+        file = (source / name).resolve()
         try:
-            os.link(source / name, target / name)
+            os.link(file, target / name)
         except OSError:
-            shutil.copyfile(source / name, target / name)
+            shutil.copyfile(file, target / name)

@@ -20,8 +20,8 @@ from qwen3_tts_ncnn.runtime.rope import RopeTables, window_mask
 # Upstream decodes 300 frames at a time, each with 25 before it as context, from nothing (T:886).
 UPSTREAM_CHUNK, UPSTREAM_CONTEXT = 300, 25
 
-# Frames a run of the graph takes at most. It bounds memory, 20 MB a frame, and changes no sample beyond rounding; more at
-# once are no faster.
+# Frames a run of the graph takes at most. It bounds memory, 20 MB a frame, and changes no sample beyond rounding; more
+# at once are no faster.
 _FRAMES_PER_RUN = 8
 
 
@@ -74,8 +74,8 @@ class CodecDecoder:
             }
             | dict(zip(self._ins, states, strict=True))
         )
-        # The states first, in their order: each lets go of a signal that would otherwise be held until the end, which took
-        # 2 GB for 48 frames where it now takes 0.2.
+        # The states first, in their order: each lets go of a signal that would otherwise be held until the end (2 GB for
+        # 48 frames), and the next of what it did not need.
         after = [run.mat(name) for name in self._outs]
         return run.array("wave").reshape(-1), after
 

@@ -109,6 +109,11 @@ def transcript_warning(transcript: str, seconds: float) -> str | None:
     )
 
 
+def least_seconds(text: str) -> float:
+    """How long a text takes at the least, spoken faster than anybody speaks."""
+    return _syllables(text) / FASTEST_SPEECH
+
+
 def _syllables(text: str) -> float:
     letters = syllables = 0
     for character in unicodedata.normalize("NFKC", text):

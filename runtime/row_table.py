@@ -24,7 +24,10 @@ class RowTable:
         if dtype not in _STORED:
             raise PackageError(f"{file} is of dtype {dtype}, expected one of {', '.join(_STORED)}")
         self._is_bf16 = dtype == "bf16"
+        expected = offset + rows * width * _STORED[dtype].itemsize
         try:
+            if (size := file.stat().st_size) != expected:
+                raise ValueError(f"it holds {size} bytes, expected {expected}")
             self._table = np.memmap(file, dtype=_STORED[dtype], mode="r", shape=(rows, width), offset=offset)
         except (OSError, ValueError) as error:
             raise PackageError(f"{file} cannot be mapped ({error}): verify the package") from None

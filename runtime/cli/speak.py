@@ -113,6 +113,8 @@ def speak(
     given = VoiceInput.from_options(**{name: options.pop(name) for name in _VOICE_OPTIONS})
     request = _Request(read_text(text, file), given, language, options)
     manifest, voice = _check_request(package, request)
+    if keeping is not None:
+        keeping.check(request.text)
     with SpeechProgress(manifest.codec) as progress:
         tts = TTS.load(package, threads=threads)
         if given.recording is not None:
@@ -127,9 +129,9 @@ def speak(
                 spoken = stream_sound(tts, request.text, sound, chosen | sizes)
             else:
                 spoken = speak_whole(tts, request.text, sound, chosen)
+    _tell(spoken, sound, _record(manifest, request, voice), as_json)
     if keeping is not None and spoken.whole is not None:
         keeping.keep(spoken.whole, request.text, threads)
-    _tell(spoken, sound, _record(manifest, request, voice), as_json)
 
 
 def _check_request(package: Path, request: _Request) -> tuple[Manifest, Voice | None]:

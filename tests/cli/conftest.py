@@ -29,10 +29,13 @@ def codec_checkpoint(tiny_checkpoint: Path, tmp_path_factory: pytest.TempPathFac
 
 
 @pytest.fixture(scope="session")
-def codec_package(codec_checkpoint: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The package of the codec alone, really converted, by the command line. Read it, never change it."""
+def codec_package(codec_checkpoint: Path, tiny_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package of the codec alone, by the command line, with the files of the other one. Read it, never change it.
+
+    tests/convert/test_conversion.py has it that a conversion of the codec alone makes the same files.
+    """
     package = tmp_path_factory.mktemp("package") / "tiny-codec-fp32"
-    result = run("convert", codec_checkpoint, "-o", package)
+    result = run("convert", codec_checkpoint, "-o", package, "--codec-from", tiny_package)
     assert result.exit_code == 0, result.output
     return package
 

@@ -66,9 +66,9 @@ def test_a_designed_voice_is_kept_and_speaks_again(
     """What it said is the reference, and the text is its transcript."""
     wav, voice_file = tmp_path / "a.wav", tmp_path / "me.voice"
     keeping = ("--save-voice", voice_file, "--base", tiny_base_package)
-    options = ("--instruct", CALM, "--seed", "3", "--max-frames", "38", "--format", "float")
+    options = ("--instruct", CALM, "--seed", "3", "--format", "float")
     told = speak(tiny_design_package, wav, FITTING, *options, *keeping)
-    assert told.splitlines()[-1].startswith(f"wrote {wav}: ")
+    assert told.splitlines()[0].startswith(f"wrote {wav}: ")
     samples, rate = soundfile.read(wav, dtype="float32")
     voice = Voice.load(voice_file)
     expected = TTS.load(tiny_base_package, threads=1).clone((samples, rate), transcript=FITTING)
@@ -87,11 +87,60 @@ def test_what_makes_the_kept_voice_worse_is_told_in_a_line(
     tiny_design_package: Path, tiny_base_package: Path, tmp_path: Path
 ) -> None:
     keeping = ("--save-voice", tmp_path / "me.voice", "--base", tiny_base_package)
-    options = ("--instruct", CALM, "--seed", "3", "--max-frames", "5")
-    lines = speak(tiny_design_package, tmp_path / "a.wav", "Hi.", *options, *keeping).splitlines()
+    options = ("--instruct", CALM, "--seed", "4")
+    wrote, *lines = speak(tiny_design_package, tmp_path / "a.wav", "Hi.", *options, *keeping).splitlines()
+    assert wrote.endswith("stopped by eos, seed 4")
     assert lines[0].startswith("Warning: the reference is only 0.40 s long: the voice may be unlike the speaker")
-    assert [line.partition(":")[0] for line in lines[:-1]] == ["Warning"] * (len(lines) - 1)
+    assert [line.partition(":")[0] for line in lines] == ["Warning"] * len(lines)
     assert (tmp_path / "me.voice").exists()
+
+
+def speak_and_not_keep(package: Path, base: Path, folder: Path, *options: str) -> list[str]:
+    """Speaks what no voice can be kept of; the speech is there all the same. Returns the lines on standard error."""
+    keeping = ("--save-voice", folder / "me.voice", "--base", base)
+    arguments = (FITTING, "--instruct", CALM, "--seed", "3", *options, *keeping, "-o", folder / "a.wav")
+    result = run("speak", package, *arguments, "--threads", "1")
+    assert (result.exit_code, [path.name for path in folder.iterdir()]) == (2, ["a.wav"])
+    return result.stderr.splitlines()
+
+
+def test_a_voice_is_not_kept_where_the_speech_was_cut_off(
+    tiny_design_package: Path, tiny_base_package: Path, tmp_path: Path
+) -> None:
+    """The text would be no transcript of it."""
+    warning, wrote, error = speak_and_not_keep(tiny_design_package, tiny_base_package, tmp_path, "--max-frames", "5")
+    assert warning.startswith("Warning: the speech was stopped at its limit of frames")
+    assert wrote.endswith("stopped by limit, seed 3")
+    assert error == (
+        f"Error: the voice is not kept in {tmp_path / 'me.voice'}: its speech was stopped by limit, so the text is not "
+        "what it says; try another --seed, or --retry 2"
+    )
+
+
+def test_a_voice_is_not_kept_of_a_speech_that_is_too_long_for_a_recording(
+    tiny_design_package: Path, tiny_base_package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("qwen3_tts_ncnn.runtime.cli.voice_keeping.LONGEST_SECONDS", 2.0)
+    wrote, error = speak_and_not_keep(tiny_design_package, tiny_base_package, tmp_path)
+    assert wrote.endswith("stopped by eos, seed 3")
+    assert error == (
+        f"Error: the voice is not kept in {tmp_path / 'me.voice'}: its speech is 2.2 s long, expected at most 2 s; "
+        "keep that of a shorter text (3 to 15 s are best), and speak this one with --voice"
+    )
+
+
+@pytest.mark.usefixtures("nothing_is_loaded")
+def test_a_text_that_takes_too_long_to_keep_a_voice_from_is_refused_before_a_graph_is_loaded(
+    tiny_design_package: Path, tiny_base_package: Path, tmp_path: Path
+) -> None:
+    keeping = ("--save-voice", tmp_path / "me.voice", "--base", tiny_base_package)
+    text = "八" * 732  # syllables, at 12 a second
+    line = refusal("speak", tiny_design_package, text, "--instruct", CALM, "-o", tmp_path / "a.wav", *keeping)
+    assert line == (
+        "the text takes at least 61 s to say, and a voice is kept from 60 s at most: keep that of a shorter text (3 to "
+        "15 s are best), and speak this one with --voice"
+    )
+    assert list(tmp_path.iterdir()) == []
 
 
 REFUSED: list[tuple[str, tuple[str, ...], str]] = [

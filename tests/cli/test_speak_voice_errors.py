@@ -159,7 +159,10 @@ MUTATIONS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "a newer format": (replaced(b'"format_version":"1"', b'"format_version":"2"'), "is a voice of format 2"),
     "another key": (replaced(b'"x_vector"', b'"x_rector"'), "expected x_vector and perhaps codes"),
     "another dtype": (replaced(b'"I32"', b'"F32"'), "codes is F32, expected I32"),
-    "another shape": (replaced(b"[4,16]", b"[16,4]"), "codes have the shape (16, 4), expected (frames, 16)"),
+    "another shape": (
+        replaced(b"[4,16]", b"[16,4]"),
+        "codes are int32 of shape (16, 4), expected integers",
+    ),
     "overlapping offsets": (replaced(b"[0,256]", b"[0,999]"), "is not a whole .voice file"),
     "NaN": (lambda data: data[:-256] + b"\xff" * 256, "codes reach from -1 to"),
     "codes without a transcript": (replaced(b'"transcript"', b'"transscrip"'), "codes but no transcript"),

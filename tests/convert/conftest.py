@@ -9,8 +9,7 @@ import torch
 
 from qwen3_tts_ncnn.convert.checkpoint import Checkpoint
 from qwen3_tts_ncnn.convert.plans import GraphPlan
-from qwen3_tts_ncnn.parity.quiet import quiet
-from qwen3_tts_ncnn.parity.upstream_stubs import import_upstream
+from tests.conftest import Oracles
 from tests.convert.graph_plans import plans_of
 
 
@@ -30,9 +29,9 @@ def checkpoint(tiny_checkpoint: Path) -> Checkpoint:
 
 
 @pytest.fixture(scope="session")
-def upstream(tiny_checkpoint: Path) -> Any:
+def upstream(oracle_of: Oracles) -> Any:
     """Upstream's model of the tiny checkpoint, in fp32. Read it, never change it."""
-    return load_upstream(tiny_checkpoint)
+    return oracle_of("tiny", "custom_voice")._upstream.model
 
 
 @pytest.fixture(scope="session")
@@ -42,15 +41,9 @@ def base_checkpoint(tiny_base_checkpoint: Path) -> Checkpoint:
 
 
 @pytest.fixture(scope="session")
-def upstream_base(tiny_base_checkpoint: Path) -> Any:
+def upstream_base(oracle_of: Oracles) -> Any:
     """Upstream's model of the tiny Base checkpoint, in fp32. Read it, never change it."""
-    return load_upstream(tiny_base_checkpoint)
-
-
-def load_upstream(checkpoint: Path) -> Any:
-    model_class = import_upstream()
-    with quiet():
-        return model_class.from_pretrained(str(checkpoint), dtype=torch.float32).model
+    return oracle_of("tiny", "base")._upstream.model
 
 
 @pytest.fixture(scope="session")

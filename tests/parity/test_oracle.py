@@ -13,6 +13,7 @@ from qwen3_tts_ncnn.parity.observe import observed, top_two
 from qwen3_tts_ncnn.parity.oracle import Oracle
 from qwen3_tts_ncnn.parity.quiet import quiet
 from qwen3_tts_ncnn.parity.trace import OracleTrace
+from tests.conftest import Oracles
 
 EOS = 2150
 CASES = (
@@ -23,8 +24,8 @@ CASES = (
 
 
 @pytest.fixture(scope="module")
-def oracle(tiny_checkpoint: Path) -> Oracle:
-    return Oracle.load(tiny_checkpoint, threads=1)
+def oracle(oracle_of: Oracles) -> Oracle:
+    return oracle_of("tiny", "custom_voice")
 
 
 @pytest.fixture(scope="module", params=CASES, ids=lambda case: f"{case.speaker}-{case.layout}")

@@ -12,6 +12,7 @@ from qwen3_tts_ncnn.parity.errors import ParityError
 from qwen3_tts_ncnn.parity.oracle import Oracle
 from qwen3_tts_ncnn.parity.quiet import quiet
 from qwen3_tts_ncnn.parity.trace import OracleTrace
+from tests.conftest import Oracles
 
 CLIP = ReferenceClip("me", speech_like(30_011, 16_000, seed=0), 16_000, "Good morning!")
 CASES = (
@@ -86,9 +87,9 @@ def test_what_a_base_checkpoint_cannot_do_is_one_line(base_oracle: Oracle, case:
     assert "\n" not in str(caught.value)
 
 
-def test_a_reference_for_a_custom_voice_checkpoint_is_one_line(tiny_checkpoint: Path) -> None:
+def test_a_reference_for_a_custom_voice_checkpoint_is_one_line(oracle_of: Oracles) -> None:
     with pytest.raises(ParityError, match="it speaks as a speaker, not with a reference"):
-        Oracle.load(tiny_checkpoint, threads=1).speak(CASES[0])
+        oracle_of("tiny", "custom_voice").speak(CASES[0])
 
 
 def test_a_checkpoint_of_an_unknown_type_is_refused(tiny_checkpoint: Path, tmp_path: Path) -> None:

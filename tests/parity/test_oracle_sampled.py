@@ -12,7 +12,7 @@ from qwen3_tts_ncnn.parity.errors import ParityError
 from qwen3_tts_ncnn.parity.oracle import Oracle
 from qwen3_tts_ncnn.parity.quiet import quiet
 from qwen3_tts_ncnn.parity.settings import SamplingSettings
-from tests.parity.conftest import Sides
+from tests.conftest import Oracles
 
 SETTINGS = SamplingSettings(temperature=1.5, top_k=0, predictor_top_p=0.7)
 DESIGN = Case("Hello.", None, "english", False, 6, instruct="A calm old man.", seed=7, settings=SETTINGS)
@@ -20,8 +20,8 @@ CLIP = ReferenceClip("me", speech_like(9600, 24_000, seed=0), 24_000, "Good morn
 
 
 @pytest.fixture(scope="module")
-def oracle(sides: Sides) -> Oracle:
-    return sides("tiny", "voice_design")[1]
+def oracle(oracle_of: Oracles) -> Oracle:
+    return oracle_of("tiny", "voice_design")
 
 
 @pytest.mark.usefixtures("one_torch_thread")
@@ -79,8 +79,8 @@ def test_torch_s_generator_is_where_it_was_after_a_run(oracle: Oracle) -> None:
 
 
 @pytest.mark.parametrize("preset", ["tiny", "tiny-1.7b"])
-def test_it_says_what_takes_an_instruction(sides: Sides, preset: str) -> None:
-    takes = {kind: sides(preset, kind)[1].takes_instructions for kind in ("base", "custom_voice", "voice_design")}
+def test_it_says_what_takes_an_instruction(oracle_of: Oracles, preset: str) -> None:
+    takes = {kind: oracle_of(preset, kind).takes_instructions for kind in ("base", "custom_voice", "voice_design")}
     assert takes == {"base": False, "custom_voice": preset == "tiny-1.7b", "voice_design": True}
 
 

@@ -14,7 +14,7 @@ from qwen3_tts_ncnn.parity.package_run import trace_package
 from qwen3_tts_ncnn.parity.settings import SamplingSettings
 from qwen3_tts_ncnn.parity.trace import Trace
 from qwen3_tts_ncnn.runtime import ModeError
-from tests.parity.conftest import Sides
+from tests.conftest import Sides
 
 LIMIT = 20  # frames
 CLIP = synthetic_references()[0]

@@ -1,7 +1,6 @@
 """The claim itself: the package of a tiny checkpoint says what upstream says, token by token, in every case."""
 
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,13 +10,12 @@ from qwen3_tts_ncnn.parity.compare import CaseReport, compare, snr_db
 from qwen3_tts_ncnn.parity.oracle import Oracle
 from qwen3_tts_ncnn.parity.package_run import trace_package
 from qwen3_tts_ncnn.runtime import TTS
-from tests.conftest import THREADS
+from tests.conftest import Sides
 
 
 @pytest.fixture(scope="module")
-def both(tiny_package: Path, tiny_checkpoint: Path) -> tuple[TTS, Oracle]:
-    oracle = Oracle.load(tiny_checkpoint, threads=THREADS)
-    return TTS.load(tiny_package, threads=THREADS, pretokenizer=oracle.pretokenizer), oracle
+def both(sides: Sides) -> tuple[TTS, Oracle]:
+    return sides("tiny", "custom_voice")
 
 
 @pytest.fixture(scope="module")

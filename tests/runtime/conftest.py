@@ -6,7 +6,7 @@ import pytest
 
 from qwen3_tts_ncnn.parity.oracle import Oracle
 from qwen3_tts_ncnn.runtime import TTS
-from tests.conftest import THREADS
+from tests.conftest import THREADS, Oracles
 
 
 @pytest.fixture(scope="session")
@@ -39,6 +39,6 @@ def tiny_codec_package(tiny_checkpoint: Path, tiny_package: Path, tmp_path_facto
 
 
 @pytest.fixture(scope="session")
-def oracle(tiny_base_checkpoint: Path) -> Oracle:
+def oracle(oracle_of: Oracles) -> Oracle:
     """Upstream's model of the tiny Base checkpoint, whose codec the CustomVoice one shares."""
-    return Oracle.load(tiny_base_checkpoint, threads=1)
+    return oracle_of("tiny", "base")

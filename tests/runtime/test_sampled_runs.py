@@ -11,13 +11,13 @@ import pytest
 import torch
 from numpy.typing import NDArray
 
-from qwen3_tts_ncnn.parity.oracle import Oracle
 from qwen3_tts_ncnn.parity.quiet import quiet
 from qwen3_tts_ncnn.runtime import TTS
 from qwen3_tts_ncnn.runtime.generation import Generation, GenerationOptions
 from qwen3_tts_ncnn.runtime.request import generation_options
 from qwen3_tts_ncnn.runtime.sampling import Sampling
 from qwen3_tts_ncnn.runtime.torch_random import TorchSource
+from tests.conftest import Oracles, Sides
 
 GREEDY = Sampling(greedy=True)
 DEFAULT = Sampling(greedy=False, temperature=0.9, top_k=50)
@@ -40,7 +40,7 @@ class Run:
     speaker: str = "serena"
     language: str = "english"
     streaming_text: bool = False
-    max_frames: int = 30
+    max_frames: int = 16
 
 
 RUNS = (
@@ -127,8 +127,8 @@ def run_package(tts: TTS, run: Run) -> tuple[Seen, str | None]:
 
 
 @pytest.fixture(scope="module")
-def upstream(tiny_checkpoint: Path) -> Iterator[Any]:
-    oracle, threads = Oracle.load(tiny_checkpoint, threads=1), torch.get_num_threads()
+def upstream(oracle_of: Oracles) -> Iterator[Any]:
+    oracle, threads = oracle_of("tiny", "custom_voice"), torch.get_num_threads()
     torch.set_num_threads(1)
     with torch.random.fork_rng():
         yield oracle._upstream
@@ -136,8 +136,8 @@ def upstream(tiny_checkpoint: Path) -> Iterator[Any]:
 
 
 @pytest.fixture(scope="module")
-def tts(tiny_package: Path) -> TTS:
-    return TTS.load(tiny_package, threads=1, pretokenizer="directory")
+def tts(sides: Sides) -> TTS:
+    return sides("tiny", "custom_voice")[0]
 
 
 @pytest.mark.parametrize("run", RUNS, ids=lambda run: f"seed {run.seed}")
