@@ -74,8 +74,7 @@ class CodecDecoder:
             }
             | dict(zip(self._ins, states, strict=True))
         )
-        # The states first, in their order: each lets go of a signal that would otherwise be held until the end (2 GB for
-        # 48 frames), and the next of what it did not need.
+        # The states first, in their order: each lets go of a signal that would otherwise be held until the end.
         after = [run.mat(name) for name in self._outs]
         return run.array("wave").reshape(-1), after
 

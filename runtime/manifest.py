@@ -144,8 +144,8 @@ class SamplingDefaults:
 
 @dataclass(frozen=True)
 class GraphInfo:
-    """One graph of the package and the precision of its weights: fp32, bf16 or int8, the latter by `block` weights of a
-    row that share a scale."""
+    """One graph of the package and the precision of its weights: fp32, bf16 or int8. Of the latter, `block` weights
+    of a row share a scale, or all of it (None)."""
 
     precision: str
     block: int | None = None

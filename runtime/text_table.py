@@ -1,4 +1,4 @@
-"""The text embedding, memory-mapped: a lookup touches only the rows of the prompt, not 600 MB of table."""
+"""The text embedding: a lookup reads only the rows of the prompt, not 600 MB of table."""
 
 from collections.abc import Sequence
 from pathlib import Path

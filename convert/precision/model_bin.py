@@ -15,9 +15,12 @@ from numpy.typing import NDArray
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export.param import Layer, ParamGraph
 
-FP32_TAG, BF16_TAG = 0, 0x01348B83
+FP32_TAG, BF16_TAG, INT8_TAG = 0, 0x01348B83, 0x000D4B38
 
-GEMM_HAS_B, GEMM_HAS_C, GEMM_TRANS_B, GEMM_N, GEMM_K, GEMM_C_KIND, GEMM_QUANTIZED = 5, 6, 3, 8, 9, 10, 18
+# Parameters of a Gemm, A (M, K) times B (N, K), by their ids.
+GEMM_HAS_A, GEMM_HAS_B, GEMM_HAS_C = 4, 5, 6
+GEMM_M, GEMM_N, GEMM_K = 7, 8, 9
+GEMM_C_KIND, GEMM_TRANSPOSED, GEMM_QUANTIZED = 10, 14, 18
 _RMSNORM_SIZE, _RMSNORM_AFFINE = 0, 2
 
 _WITHOUT_WEIGHTS = {

@@ -9,10 +9,27 @@ from numpy.typing import NDArray
 from qwen3_tts_ncnn.convert.export.param import Layer, read_param, write_param
 from qwen3_tts_ncnn.convert.precision.blocks import quantize_blocks, to_bf16
 from qwen3_tts_ncnn.convert.precision.formats import BLOCKS, WeightFormat
-from qwen3_tts_ncnn.convert.precision.model_bin import BF16_TAG, FP32_TAG, GEMM_K, GEMM_QUANTIZED, Weight, read_weights
+from qwen3_tts_ncnn.convert.precision.model_bin import (
+    BF16_TAG,
+    FP32_TAG,
+    GEMM_C_KIND,
+    GEMM_HAS_A,
+    GEMM_HAS_B,
+    GEMM_K,
+    GEMM_M,
+    GEMM_N,
+    GEMM_QUANTIZED,
+    GEMM_TRANSPOSED,
+    INT8_TAG,
+    Weight,
+    read_weights,
+)
 
-# ncnn's `18=` of a Gemm: bits · 100 + the number of the block size, without input scales.
-_INT8 = 800
+# ncnn's `18=` of a Gemm: 2, or, for blocks, bits · 100 + the number of the block size, without input scales.
+_INT8_ROWS, _INT8_BLOCKS = 2, 800
+
+# ncnn's `10=` of a Gemm: C, the bias, has a value for each row of A.
+_C_OF_ROWS = 1
 
 
 def rewrite_graph(name: str, source: Path, target: Path, weights: WeightFormat) -> None:
@@ -26,10 +43,12 @@ def rewrite_graph(name: str, source: Path, target: Path, weights: WeightFormat) 
             if layer.type != "Gemm":
                 for weight in values:
                     _write_fp32(file, weight)
-            elif weights.block is not None:
-                _write_int8(file, layer, values, weights.block)
-            else:
+            elif weights.precision == "bf16":
                 _write_bf16(file, values)
+            elif weights.block is None:
+                _write_int8_rows(file, layer, values)
+            else:
+                _write_int8_blocks(file, layer, values, weights.block)
     (target / f"{name}.param").write_text(write_param(graph), encoding="utf-8", newline="\n")
 
 
@@ -39,16 +58,44 @@ def _write_fp32(file: BinaryIO, weight: Weight) -> None:
     file.write(weight.values.tobytes())
 
 
-def _write_int8(file: BinaryIO, layer: Layer, weights: list[Weight], block: int) -> None:
-    """Values without a tag, then the bias if there is one, then the scales: the order in which ncnn reads them."""
+def _write_int8_rows(file: BinaryIO, layer: Layer, weights: list[Weight]) -> None:
+    """Tagged values, then the bias if there is one, then a scale a row.
+
+    ncnn's older int8 has one scale for a constant B, and one a row for a constant A. So the weights become A, what
+    comes in becomes B, and the product is handed out transposed.
+    """
     matrix, *bias = weights
-    columns = int(layer.params[GEMM_K])  # type: ignore[arg-type]  # an int: read_weights has counted with it
-    values, scales = quantize_blocks(matrix.values.reshape(-1, columns), block)
+    columns = _columns(layer)
+    values, scales = quantize_blocks(matrix.values.reshape(-1, columns), columns)
+    file.write(INT8_TAG.to_bytes(4, "little"))
     _write_padded(file, values)
     for weight in bias:
         _write_fp32(file, weight)
     file.write(scales.tobytes())
-    layer.params[GEMM_QUANTIZED] = _INT8 + BLOCKS.index(block)
+    layer.params |= {
+        GEMM_HAS_A: 1,
+        GEMM_HAS_B: 0,
+        GEMM_M: len(values),
+        GEMM_N: 0,
+        GEMM_C_KIND: _C_OF_ROWS if bias else -1,
+        GEMM_TRANSPOSED: 1,
+        GEMM_QUANTIZED: _INT8_ROWS,
+    }
+
+
+def _write_int8_blocks(file: BinaryIO, layer: Layer, weights: list[Weight], block: int) -> None:
+    """Values without a tag, then the bias if there is one, then the scales: the order in which ncnn reads them."""
+    matrix, *bias = weights
+    values, scales = quantize_blocks(matrix.values.reshape(-1, _columns(layer)), block)
+    _write_padded(file, values)
+    for weight in bias:
+        _write_fp32(file, weight)
+    file.write(scales.tobytes())
+    layer.params[GEMM_QUANTIZED] = _INT8_BLOCKS + BLOCKS.index(block)
+
+
+def _columns(layer: Layer) -> int:
+    return int(layer.params[GEMM_K])  # type: ignore[arg-type]  # an int: read_weights has counted with it
 
 
 def _write_bf16(file: BinaryIO, weights: list[Weight]) -> None:

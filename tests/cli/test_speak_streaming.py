@@ -120,8 +120,11 @@ def test_with_a_retry_the_speech_is_made_whole(tiny_package: Path, tmp_path: Pat
 
 
 def test_a_voice_that_is_kept_is_made_whole(tiny_package: Path, tiny_base_package: Path, tmp_path: Path) -> None:
-    data = piped(tiny_package, "--save-voice", tmp_path / "ryan.voice", "--base", tiny_base_package)
-    assert frames_said(data) == 8 * FRAME
+    data = piped(
+        tiny_package, "--max-frames", "100", "--save-voice", tmp_path / "ryan.voice", "--base", tiny_base_package
+    )
+    assert frames_said(data) % FRAME == 0
+    assert frames_said(data) > 0
     assert Voice.load(tmp_path / "ryan.voice").transcript == TEXT
 
 
