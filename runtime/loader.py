@@ -1,5 +1,6 @@
 """From a package folder to the parts that speak: which graphs and files each is made of."""
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -7,6 +8,7 @@ from qwen3_tts_ncnn.runtime.codec_encoder import CodecEncoder, RVQTables
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
 from qwen3_tts_ncnn.runtime.errors import OptionError, PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
+from qwen3_tts_ncnn.runtime.huge_pages import on_huge_pages
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.predictor import Predictor
@@ -23,9 +25,12 @@ class Loader:
 
     package: Package
     threads: int
+    huge_pages: bool = False
 
     @classmethod
-    def open(cls, folder: str | Path, *, backend: str = "cpu", threads: int | None = None) -> "Loader":
+    def open(
+        cls, folder: str | Path, *, backend: str = "cpu", threads: int | None = None, huge_pages: bool = False
+    ) -> "Loader":
         """Opens a package; the first time that this user does, every file of it is verified.
 
         Raises `PackageError`, or `OptionError` for a backend or a thread count that cannot be.
@@ -35,7 +40,7 @@ class Loader:
         count = thread_count(threads)
         package = Package.open(Path(folder))
         package.verify_once()
-        return cls(package, count)
+        return cls(package, count, huge_pages)
 
     @property
     def can_overlap(self) -> bool:
@@ -48,7 +53,9 @@ class Loader:
     def graph(self, name: str) -> Graph:
         """One graph. Raises `PackageError` where the package has none of that name or ncnn cannot load it."""
         files = self.package.graph_files(name)
-        return Graph(*files, cpu_options(self.threads, self.package.manifest.graphs[name].precision))
+        option = cpu_options(self.threads, self.package.manifest.graphs[name].precision)
+        with on_huge_pages() if self.huge_pages else nullcontext():
+            return Graph(*files, option)
 
     def talker(self) -> Talker:
         """The talker of a package that speaks."""

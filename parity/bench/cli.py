@@ -53,6 +53,7 @@ class Positions(click.ParamType[tuple[int, ...]]):
 @click.option("--transcript", help="What --reference says, to clone in context; by x-vector alone if not given.")
 @click.option("--instruct", help="How to speak (CustomVoice 1.7B), or who speaks (VoiceDesign).")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads of everybody; physical cores if not given.")
+@click.option("--huge-pages", is_flag=True, help="Packages put their weights on huge pages, where the system has them.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds to take medians of.")
 @click.option(
     "--frames",
@@ -81,6 +82,7 @@ def bench(
     transcript: str | None,
     instruct: str | None,
     threads: int | None,
+    huge_pages: bool,
     rounds: int,
     frames: int,
     positions: tuple[int, ...],
@@ -110,6 +112,7 @@ def bench(
         instruct=instruct,
         frames=frames,
         threads=thread_count(threads),
+        huge_pages=huge_pages,
     )
     if reference is not None:
         job.case(frames)  # one that cannot be read shows before anything is loaded

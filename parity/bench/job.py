@@ -27,6 +27,7 @@ class Job:
         reference: path of the recording to clone.
         frames: where a run is cut if EOS has not come.
         threads: CPU threads of every contestant.
+        huge_pages: whether packages put their weights on huge pages.
         pretokenizer: how words are split, so that packages read what upstream reads.
     """
 
@@ -38,6 +39,7 @@ class Job:
     instruct: str | None = None
     frames: int = FRAMES
     threads: int = 1
+    huge_pages: bool = False
     pretokenizer: Pretokenizer = "hub"
 
     def case(self, frames: int) -> Case:

@@ -32,7 +32,12 @@ class PackageContestant:
         Package.open(folder).verify_once()
         read_through(folder)
         begun = time.perf_counter()
-        tts = self._tts = TTS.load(folder, threads=self._job.threads, pretokenizer=self._job.pretokenizer)
+        tts = self._tts = TTS.load(
+            folder,
+            threads=self._job.threads,
+            huge_pages=self._job.huge_pages,
+            pretokenizer=self._job.pretokenizer,
+        )
         seconds = time.perf_counter() - begun
         clip = self._job.case(self._job.frames).reference
         if clip is not None:
