@@ -48,27 +48,29 @@ class Watch:
             self._look()
 
     def _look(self) -> None:
-        own, children = _resident(self._pid), [_resident(pid) for pid in _children(self._pid)]
+        own, children = resident(self._pid), [resident(pid) for pid in _children(self._pid)]
         seen = Peak(
             own.most, max((child.most for child in children), default=0), sum(each.now for each in (own, *children))
         )
         self.peak = Peak(*map(max, self.peak, seen))
 
 
-class _Resident(NamedTuple):
+class Resident(NamedTuple):
+    """Bytes that a process has held at most, and holds now."""
+
     most: int
     now: int
 
 
-def _resident(pid: int) -> _Resident:
+def resident(pid: int) -> Resident:
     """What /proc says of one process; nothing of one that is gone."""
     try:
         lines = Path(f"/proc/{pid}/status").read_text().splitlines()
     except OSError:
-        return _Resident(0, 0)
+        return Resident(0, 0)
     fields = dict(line.split(":", 1) for line in lines)
     most, now = (int(fields.get(name, "0 kB").split()[0]) * 1024 for name in ("VmHWM", "VmRSS"))
-    return _Resident(most, now)
+    return Resident(most, now)
 
 
 def _children(pid: int) -> list[int]:

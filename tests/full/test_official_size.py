@@ -54,6 +54,7 @@ class Official(NamedTuple):
     checkpoint: Path
     package: Path
     seconds: float
+    processor_seconds: float
     peak: Peak
 
 
@@ -61,7 +62,7 @@ def make(folder: Path, preset: str, model_type: str, *options: str | Path) -> Of
     checkpoint, package = folder / f"{preset}-{model_type}", folder / f"{preset}-{model_type}-fp32"
     command("checkpoint", checkpoint, "--preset", preset, "--type", model_type)
     run = command("convert", checkpoint, "-o", package, *options)
-    return Official(checkpoint, package, run.seconds, run.peak)
+    return Official(checkpoint, package, run.seconds, run.processor_seconds, run.peak)
 
 
 @pytest.fixture(scope="module")
@@ -107,15 +108,16 @@ def compare(official: Official, *options: str | Path) -> dict[str, Any]:
 def test_converting_stays_under_15_minutes_and_its_gigabytes(
     kind: str, gigabytes: int, request: pytest.FixtureRequest
 ) -> None:
-    """The bound is on what the process and pnnx hold at one moment; they are not at their peaks together."""
+    """What the process and pnnx hold at one moment counts, for they are not at their peaks together; and the seconds of
+    the processor, which another job on the same cores does not change."""
     official: Official = request.getfixturevalue(kind)
     own, child, together = (size / GIGABYTE for size in official.peak)
     print(
-        f"conversion of {official.checkpoint.name}: {official.seconds:.0f} s; peaks: {own:.1f} GB in the process, "
-        f"{child:.1f} GB in pnnx ({own + child:.1f} GB added), {together:.1f} GB at one moment"
+        f"conversion of {official.checkpoint.name}: {official.seconds:.0f} s, {official.processor_seconds:.0f} s of the "
+        f"processor; peaks: {own:.1f} GB in the process, {child:.1f} GB in pnnx, {together:.1f} GB at one moment"
     )
     assert together < gigabytes
-    assert official.seconds < 15 * MINUTE
+    assert official.processor_seconds < 15 * MINUTE
 
 
 def test_the_second_conversion_shares_the_codec_of_the_first(custom_voice: Official, base: Official) -> None:
