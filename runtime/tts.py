@@ -62,7 +62,7 @@ class TTS:
         """Loads a package folder.
 
         The first load reads every file to verify it, later ones check sizes alone. `threads=None` means the physical
-        cores. `huge_pages` moves the weights to huge pages where Linux has them for the asking: loading takes longer and
+        cores. `huge_pages` moves the weights to huge pages where Linux has them for the asking: loading takes longer,
         a step less, which pays in a process that stays. `pretokenizer="directory"` tokenizes as upstream does from a
         folder, which parity runs need.
         Raises `PackageError`, `ModeError` for a package of the codec alone, or `OptionError` for a backend or a thread

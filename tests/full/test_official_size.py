@@ -113,8 +113,8 @@ def test_converting_stays_under_15_minutes_and_its_gigabytes(
     official: Official = request.getfixturevalue(kind)
     own, child, together = (size / GIGABYTE for size in official.peak)
     print(
-        f"conversion of {official.checkpoint.name}: {official.seconds:.0f} s, {official.processor_seconds:.0f} s of the "
-        f"processor; peaks: {own:.1f} GB in the process, {child:.1f} GB in pnnx, {together:.1f} GB at one moment"
+        f"conversion of {official.checkpoint.name}: {official.seconds:.0f} s, of which the processor worked "
+        f"{official.processor_seconds:.0f}; {own:.1f} GB in the process, {child:.1f} GB in pnnx, {together:.1f} GB at once"
     )
     assert together < gigabytes
     assert official.processor_seconds < 15 * MINUTE
