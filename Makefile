@@ -7,7 +7,6 @@ TTS := $(BIN)/qwen3-tts-ncnn
 DEMO := build/demo
 BENCH := build/bench
 BENCH_NAME := $(BENCH)/0.6b-customvoice
-# Random speech of most texts ends within 25 frames; this one lasts.
 BENCH_TEXT := --text "Good evening, and welcome to the night train." --speaker serena --language english
 
 .PHONY: help env demo test check parity-full bench profile clean

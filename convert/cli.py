@@ -41,7 +41,8 @@ _PACKAGES = Path("models")
     default=("fp32",),
     show_default=True,
     metavar="[GRAPH=]PRECISION",
-    help="Weights of talker, predictor and their heads: fp32, bf16, int8 or int8/BLOCK (32, 64, 128). "
+    help="Weights of talker, predictor and their heads: fp32, bf16, int8 (the mix that is "
+    "recommended), int8/row or int8/BLOCK (32, 64, 128). "
     "Give it again for one graph: predictor_heads=fp32.",
 )
 @click.option(

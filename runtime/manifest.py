@@ -150,6 +150,10 @@ class GraphInfo:
     precision: str
     block: int | None = None
 
+    def __str__(self) -> str:
+        """As `convert --precision` takes it: int8/128."""
+        return f"int8/{self.block or 'row'}" if self.precision == "int8" else self.precision
+
 
 @dataclass(frozen=True)
 class FileInfo:

@@ -74,5 +74,5 @@ def _format(text: str, graph: str) -> WeightFormat:
     if block == _ROW:
         return WeightFormat("int8")
     if block not in map(str, BLOCKS):
-        raise OptionError(f"int8 block is {block}, expected one of {', '.join(map(str, BLOCKS))}, or row")
+        raise OptionError(f"int8 block is {block or 'missing'}, expected one of {', '.join(map(str, BLOCKS))}, or row")
     return WeightFormat("int8", int(block))

@@ -84,8 +84,5 @@ def _notes(report: Report) -> Iterator[str]:
     )
     yield "Total RTF is compute seconds ÷ audio seconds of a whole run, from the text to the last sample, not streamed."
     yield "Load is from a warm page cache, without imports; peak memory is a process's, mapped files included."
-    shortest = min(min(result.frames) for result in report.results)
-    if shortest < report.plan.job.frames / 2:
-        yield f"A run ended by itself after {shortest} frames of {report.plan.job.frames}: a longer text is steadier."
     if report.upstream is not None:
         yield "PyTorch does not stream: its first audio comes with its last."

@@ -11,6 +11,7 @@ from qwen3_tts_ncnn.parity.bench.job import FIRST_CHUNK, Job
 from qwen3_tts_ncnn.parity.bench.serve import peak_memory, read_through, serve
 from qwen3_tts_ncnn.parity.bench.stopwatch import Stopwatch
 from qwen3_tts_ncnn.runtime import TTS, Voice
+from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.package import Package
 
 
@@ -43,6 +44,7 @@ class PackageContestant:
         if clip is not None:
             self._voice = tts.clone((clip.samples, clip.rate), transcript=clip.transcript)
         self._prompt = tts.prompt(self._job.text, **self._how)
+        self._hold_off_eos()
         for part, method in (
             (tts._talker, "start"),
             (tts._talker, "step"),
@@ -50,8 +52,20 @@ class PackageContestant:
             (tts._predictor, "fill"),
         ):
             self._stopwatch.watch(part, method)
-        graphs = {name: graph.precision for name, graph in tts.manifest.graphs.items()}
+        graphs = {name: str(graph) for name, graph in tts.manifest.graphs.items()}
         return {"load_seconds": seconds, "prompt_rows": len(self._prompt.rows), "graphs": graphs}
+
+    def _hold_off_eos(self) -> None:
+        """Makes EOS impossible, so that every contestant makes as many frames: random weights end where they like."""
+        talker, eos = self._tts._talker, self._tts.manifest.codec_ids.eos
+        logits_of = talker.logits
+
+        def logits(hidden: Floats) -> Floats:
+            held = logits_of(hidden)
+            held[eos] = -np.inf
+            return held
+
+        talker.logits = logits  # type: ignore[method-assign]
 
     def round(self, frames: int) -> dict[str, Any]:
         """Speak, decode the same frames again on their own, and stream."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -75,11 +76,20 @@ class UpstreamContestant:
         self._stopwatch.watch(model.talker.code_predictor, "generate")
         self._stopwatch.watch(model.speech_tokenizer, "decode", keep=True)
         model.talker.register_forward_pre_hook(self._look_at_rows, with_kwargs=True)
+        # EOS is held off, as a package's is, so that every contestant makes as many frames.
+        eos = int(model.config.talker_config.codec_eos_token_id)
+        model.talker.codec_head.register_forward_hook(lambda _module, _args, logits: _without(logits, eos))
 
     def _look_at_rows(self, _module: Any, _args: Any, kwargs: dict[str, Any]) -> None:
         rows = kwargs.get("inputs_embeds")
         if rows is not None and rows.shape[1] > 1:
             self._prompt_rows = int(rows.shape[1])
+
+
+def _without(logits: Any, id: int) -> Any:
+    """The logits with one id made impossible."""
+    logits[..., id] = -math.inf
+    return logits
 
 
 if __name__ == "__main__":

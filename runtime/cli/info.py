@@ -12,7 +12,6 @@ from qwen3_tts_ncnn.runtime.languages import AUTO
 from qwen3_tts_ncnn.runtime.manifest import (
     CodecManifest,
     CodecShape,
-    GraphInfo,
     Manifest,
     Origin,
     Quality,
@@ -121,7 +120,7 @@ def _files(manifest: CodecManifest, total: int) -> Table:
     table.add_column("precision")
     table.add_column("size", justify="right")
     for name, graph in manifest.graphs.items():
-        table.add_row(name, _precision(graph), size_text(_graph_size(manifest, name)))
+        table.add_row(name, str(graph), size_text(_graph_size(manifest, name)))
     text_table = manifest.text_table if isinstance(manifest, Manifest) else None
     graphs = {file for name in manifest.graphs for file in _graph_files(name)}
     for name, file in manifest.files.items():
@@ -130,11 +129,6 @@ def _files(manifest: CodecManifest, total: int) -> Table:
             table.add_row(name, precision, size_text(file.size))
     table.add_row("total", "", size_text(total), style="bold")
     return table
-
-
-def _precision(graph: GraphInfo) -> str:
-    """As `convert --precision` takes it: int8/128."""
-    return graph.precision if graph.block is None else f"{graph.precision}/{graph.block}"
 
 
 def _origin(origin: Origin) -> str:

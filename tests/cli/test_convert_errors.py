@@ -115,7 +115,9 @@ def test_a_revision_of_a_folder(tiny_checkpoint: Path, tmp_path: Path) -> None:
 
 def test_an_unknown_precision(tiny_checkpoint: Path, tmp_path: Path) -> None:
     line = refusal("convert", tiny_checkpoint, "-o", tmp_path / "package", "--precision", "int3")
-    assert line == "precision is 'int3', expected fp32, bf16, int8 or int8/BLOCK, for all or as GRAPH=PRECISION"
+    assert line == (
+        "precision is 'int3', expected fp32, bf16, int8, int8/row or int8/BLOCK, for all or as GRAPH=PRECISION"
+    )
 
 
 def test_an_output_folder_that_is_not_empty(tiny_checkpoint: Path, tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.precision import change, rewrite
 from qwen3_tts_ncnn.convert.precision.blocks import quantize_blocks
 from qwen3_tts_ncnn.convert.precision.change import convert_package, package_name
-from qwen3_tts_ncnn.convert.precision.formats import CHANGEABLE, parse_formats
+from qwen3_tts_ncnn.convert.precision.formats import RECOMMENDED, parse_formats
 from qwen3_tts_ncnn.convert.report import GraphReport, Step
 from qwen3_tts_ncnn.runtime import TTS
 from qwen3_tts_ncnn.runtime.errors import ModeError, OutputError, PackageError
@@ -21,7 +21,7 @@ from qwen3_tts_ncnn.runtime.manifest import MANIFEST, Figures, GraphInfo, Qualit
 from qwen3_tts_ncnn.runtime.package import Package
 from tests.convert.stand_ins import contents
 
-CHANGED = {f"{graph}.{ending}" for graph in CHANGEABLE for ending in ("param", "bin")}
+CHANGED = {f"{graph}.{ending}" for graph in RECOMMENDED for ending in ("param", "bin")}
 
 
 def made(source: Path, package: Path, *words: str, overwrite: bool = False) -> Sequence[GraphReport]:
@@ -57,27 +57,46 @@ def test_the_source_stays_as_it_was(tiny_package: Path, tmp_path: Path) -> None:
     assert (contents(source), inodes(source)) == (before, files)
 
 
+def test_of_a_package_of_links_the_files_are_taken(tiny_package: Path, tmp_path: Path) -> None:
+    """As Hugging Face's cache has them: relative links to files that have other names, in a folder beside it."""
+    stored, source = tmp_path / "blobs", tmp_path / "snapshot"
+    stored.mkdir()
+    source.mkdir()
+    for number, file in enumerate(tiny_package.iterdir()):
+        os.link(file, stored / f"{number}")
+        (source / file.name).symlink_to(Path("..", "blobs", f"{number}"))
+    made(source, tmp_path / "bf16", "bf16")
+    shutil.rmtree(source)
+    shutil.rmtree(stored)
+    package = Package.open(tmp_path / "bf16")
+    assert package.verify() == len(list(tiny_package.iterdir())) - 1
+    assert not any(file.is_symlink() for file in package.folder.iterdir())
+    assert inodes(package.folder)["codec_decoder.bin"] == inodes(tiny_package)["codec_decoder.bin"]
+
+
 def test_the_manifest_says_how_each_graph_is_stored(tiny_package: Path, tiny_int8_package: Path) -> None:
     source, manifest = Package.open(tiny_package).speech, Package.open(tiny_int8_package).speech
     assert manifest.name == "tiny-customvoice-int8"
     fp32 = dict.fromkeys(source.graphs, GraphInfo("fp32"))
     assert source.graphs == fp32
-    assert manifest.graphs == fp32 | dict.fromkeys(CHANGEABLE, GraphInfo("int8", 128))
+    assert manifest.graphs == fp32 | {
+        name: GraphInfo(weights.precision, weights.block) for name, weights in RECOMMENDED.items()
+    }
     assert list(manifest.graphs) == list(source.graphs)
     assert manifest.origin == source.origin
 
 
 def test_graphs_may_differ(tiny_package: Path, tmp_path: Path) -> None:
-    words = ("int8/32", "predictor_heads=fp32", "talker_codec_head=bf16", "predictor_decoder=int8/64")
+    words = ("int8/32", "predictor_heads=fp32", "talker_codec_head=bf16", "predictor_decoder=int8/row")
     reports = made(tiny_package, tmp_path / "mixed", *words)
     assert [report.name for report in reports] == ["talker_decoder", "talker_codec_head", "predictor_decoder"]
     assert all(0.99 < report.measured <= 1 and report.bound.limit == 0.95 for report in reports)
     manifest = Package.open(tmp_path / "mixed").speech
     assert manifest.name == "tiny-customvoice-int8"
-    assert {name: manifest.graphs[name] for name in CHANGEABLE} == {
+    assert {name: manifest.graphs[name] for name in RECOMMENDED} == {
         "talker_decoder": GraphInfo("int8", 32),
         "talker_codec_head": GraphInfo("bf16"),
-        "predictor_decoder": GraphInfo("int8", 64),
+        "predictor_decoder": GraphInfo("int8", None),
         "predictor_heads": GraphInfo("fp32"),
     }
     shared = inodes(tmp_path / "mixed").items() & inodes(tiny_package).items()
@@ -126,7 +145,7 @@ def test_each_graph_is_told_before_and_after(tiny_package: Path, tmp_path: Path)
     ]
 
 
-@pytest.mark.parametrize("word", ["int8/32", "int8/64", "int8/128", "bf16"])
+@pytest.mark.parametrize("word", ["int8/32", "int8/64", "int8/128", "int8/row", "bf16"])
 def test_a_package_of_smaller_weights_speaks(tiny_package: Path, tmp_path: Path, word: str) -> None:
     made(tiny_package, tmp_path / "package", word)
     tts = TTS.load(tmp_path / "package", threads=1)
@@ -151,8 +170,8 @@ def test_a_package_may_be_replaced_but_not_by_itself(tiny_package: Path, tmp_pat
     made(source, package, "bf16")
     with pytest.raises(OutputError, match=r"package is not empty: choose a new folder, or replace the package with"):
         made(source, package, "int8")
-    made(source, package, "int8", overwrite=True)
-    assert Package.open(package).speech.graphs["talker_decoder"] == GraphInfo("int8", 128)
+    made(source, package, "int8/64", overwrite=True)
+    assert Package.open(package).speech.graphs["talker_decoder"] == GraphInfo("int8", 64)
     before = contents(source)
     with pytest.raises(OutputError) as caught:
         made(source, tmp_path / "package" / ".." / "source", "int8", overwrite=True)
@@ -195,5 +214,6 @@ def test_a_graph_that_ncnn_cannot_run_leaves_nothing(
     monkeypatch.setattr(change, "rewrite_graph", broken)
     with pytest.raises(ConversionError) as caught:
         made(tiny_package, tmp_path / "int8", "int8")
-    assert str(caught.value).startswith("graph talker_decoder cannot be run in int8/128 (ncnn cannot load ")
+    stored = RECOMMENDED["talker_decoder"]
+    assert str(caught.value).startswith(f"graph talker_decoder cannot be run in {stored} (ncnn cannot load ")
     assert list(tmp_path.iterdir()) == []

@@ -2,10 +2,9 @@
 
 import pytest
 
-from qwen3_tts_ncnn.convert.precision.formats import BF16, CHANGEABLE, DEFAULT_BLOCK, FP32, WeightFormat, parse_formats
+from qwen3_tts_ncnn.convert.precision.formats import BF16, BLOCKS, FP32, RECOMMENDED, WeightFormat, parse_formats
 from qwen3_tts_ncnn.runtime.errors import OptionError
 
-INT8 = WeightFormat("int8", DEFAULT_BLOCK)
 GRAPHS = "talker_decoder, talker_codec_head, predictor_decoder, predictor_heads"
 
 
@@ -14,52 +13,66 @@ GRAPHS = "talker_decoder, talker_codec_head, predictor_decoder, predictor_heads"
     [
         ("fp32", FP32),
         ("bf16", BF16),
-        ("int8", INT8),
         ("int8/32", WeightFormat("int8", 32)),
         ("int8/64", WeightFormat("int8", 64)),
         ("int8/128", WeightFormat("int8", 128)),
+        ("int8/row", WeightFormat("int8", None)),
     ],
 )
 def test_a_word_is_the_format_of_every_graph_that_may_change(word: str, expected: WeightFormat) -> None:
-    assert parse_formats([word]) == (word.partition("/")[0], dict.fromkeys(CHANGEABLE, expected))
+    assert parse_formats([word]) == (word.partition("/")[0], dict.fromkeys(RECOMMENDED, expected))
+
+
+def test_int8_alone_is_what_is_recommended_for_each_graph() -> None:
+    assert parse_formats(["int8"]) == ("int8", RECOMMENDED)
+    assert list(RECOMMENDED) == GRAPHS.split(", ")
+    for weights in RECOMMENDED.values():
+        assert weights in (FP32, BF16, *(WeightFormat("int8", block) for block in (None, *BLOCKS)))
+
+
+def test_a_mix_may_be_changed_without_the_recommendation() -> None:
+    before = dict(RECOMMENDED)
+    parse_formats(["int8"])[1]["predictor_heads"] = FP32
+    assert before == RECOMMENDED
 
 
 def test_what_is_said_of_one_graph_counts_more_wherever_it_is_said() -> None:
     mixed = {
-        "talker_decoder": INT8,
+        "talker_decoder": RECOMMENDED["talker_decoder"],
         "talker_codec_head": BF16,
-        "predictor_decoder": WeightFormat("int8", 32),
+        "predictor_decoder": WeightFormat("int8"),
         "predictor_heads": FP32,
     }
-    words = ["predictor_heads=fp32", "talker_codec_head=bf16", "predictor_decoder=int8/32"]
+    words = ["predictor_heads=fp32", "talker_codec_head=bf16", "predictor_decoder=int8/row"]
     assert parse_formats([*words, "int8"]) == parse_formats(["int8", *words]) == ("int8", mixed)
 
 
 def test_what_is_not_said_stays_fp32() -> None:
-    assert parse_formats([]) == ("fp32", dict.fromkeys(CHANGEABLE, FP32))
-    only = dict.fromkeys(CHANGEABLE, FP32) | {"predictor_heads": INT8}
+    assert parse_formats([]) == ("fp32", dict.fromkeys(RECOMMENDED, FP32))
+    only = dict.fromkeys(RECOMMENDED, FP32) | {"predictor_heads": RECOMMENDED["predictor_heads"]}
     assert parse_formats(["predictor_heads=int8"])[1] == only
 
 
 def test_a_format_is_written_as_it_is_read() -> None:
-    for word in ("fp32", "bf16", "int8/32", "int8/64", "int8/128"):
+    for word in ("fp32", "bf16", "int8/32", "int8/64", "int8/128", "int8/row"):
         assert [str(weights) for weights in parse_formats([word])[1].values()] == [word] * 4
-    assert str(INT8) == "int8/128"
 
 
-@pytest.mark.parametrize("word", ["int4", "INT8", "", "int8/", "int8/-32", "bf16/32", "fp32/128", "int8/32/2", " int8"])
+@pytest.mark.parametrize("word", ["int4", "INT8", "", "bf16/32", "fp32/128", "bf16/row", "fp32/", " int8"])
 def test_a_precision_that_there_is_not(word: str) -> None:
-    line = f"precision is {word!r}, expected fp32, bf16, int8 or int8/BLOCK, for all or as GRAPH=PRECISION"
+    line = f"precision is {word!r}, expected fp32, bf16, int8, int8/row or int8/BLOCK, for all or as GRAPH=PRECISION"
     for given in (word, f"predictor_heads={word}"):
         with pytest.raises(OptionError) as caught:
             parse_formats([given])
         assert str(caught.value) == line
 
 
-@pytest.mark.parametrize("block", [0, 1, 16, 48, 256])
-def test_a_block_that_ncnn_does_not_take(block: int) -> None:
-    with pytest.raises(OptionError, match=f"^int8 block is {block}, expected one of 32, 64, 128$"):
-        parse_formats([f"int8/{block}"])
+@pytest.mark.parametrize("block", ["0", "1", "16", "48", "256", "-32", "Row", "rows", "32/2"])
+def test_a_block_that_ncnn_does_not_take(block: str) -> None:
+    for given in (f"int8/{block}", f"predictor_heads=int8/{block}"):
+        with pytest.raises(OptionError) as caught:
+            parse_formats([given])
+        assert str(caught.value) == f"int8 block is {block}, expected one of 32, 64, 128, or row"
 
 
 @pytest.mark.parametrize("graph", ["codec_decoder", "talker", "mimi_encoder", "a=b"])

@@ -114,7 +114,7 @@ def test_converting_stays_under_15_minutes_and_its_gigabytes(
     own, child, together = (size / GIGABYTE for size in official.peak)
     print(
         f"conversion of {official.checkpoint.name}: {official.seconds:.0f} s, of which the processor worked "
-        f"{official.processor_seconds:.0f}; {own:.1f} GB in the process, {child:.1f} GB in pnnx, {together:.1f} GB at once"
+        f"{official.processor_seconds:.0f}; {own:.1f} GB in the process, {child:.1f} in pnnx, {together:.1f} at once"
     )
     assert together < gigabytes
     assert official.processor_seconds < 15 * MINUTE
