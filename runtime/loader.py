@@ -10,6 +10,7 @@ from qwen3_tts_ncnn.runtime.errors import OptionError, PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.huge_pages import on_huge_pages
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
+from qwen3_tts_ncnn.runtime.malloc import hand_back
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.predictor import Predictor
 from qwen3_tts_ncnn.runtime.reference_audio import SAMPLE_RATE
@@ -55,7 +56,9 @@ class Loader:
         files = self.package.graph_files(name)
         option = cpu_options(self.threads, self.package.manifest.graphs[name].precision)
         with on_huge_pages() if self.huge_pages else nullcontext():
-            return Graph(*files, option)
+            graph = Graph(*files, option)
+            hand_back()
+        return graph
 
     def talker(self) -> Talker:
         """The talker of a package that speaks."""
