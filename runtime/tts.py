@@ -12,7 +12,6 @@ from qwen3_tts_ncnn.runtime.engine import Engine, Run
 from qwen3_tts_ncnn.runtime.errors import OptionError
 from qwen3_tts_ncnn.runtime.generation import GenerationOptions
 from qwen3_tts_ncnn.runtime.loader import Loader
-from qwen3_tts_ncnn.runtime.malloc import hand_back
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.package import TOKENIZER
 from qwen3_tts_ncnn.runtime.prompt import Prompt, PromptBuilder, PromptParts, Reference
@@ -49,7 +48,6 @@ class TTS:
             self._talker.text_rows, self._talker.codec_rows, manifest.text, manifest.codec_ids
         )
         self._speaker_encoder: SpeakerEncoder | None = None
-        hand_back()  # what reading the vocabulary took
 
     @classmethod
     def load(
