@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.runtime.codec_decoder import CodecDecoder
-from qwen3_tts_ncnn.runtime.codec_encoder import CodecEncoder
+from qwen3_tts_ncnn.runtime.lazy import Lazy
 from qwen3_tts_ncnn.runtime.loader import Loader
 from qwen3_tts_ncnn.runtime.reference_audio import LONGEST_SECONDS, Source, read_reference
 
@@ -17,8 +17,7 @@ class Codec(CodecDecoder):
 
     def __init__(self, loader: Loader) -> None:
         super().__init__(loader.graph("codec_decoder"), loader.package.manifest.codec)
-        self._load_encoder = loader.codec_encoder
-        self._encoder: CodecEncoder | None = None
+        self._encoder = Lazy(loader.codec_encoder)
 
     @classmethod
     def load(cls, package: str | Path, *, backend: str = "cpu", threads: int | None = None) -> Self:
@@ -37,6 +36,8 @@ class Codec(CodecDecoder):
 
     def encode_samples(self, samples: NDArray[np.float32]) -> NDArray[np.int32]:
         """Codes (T, 16) of mono samples (n,) at 24 kHz."""
-        if self._encoder is None:
-            self._encoder = self._load_encoder()
-        return self._encoder.encode(samples)
+        return self._encoder.get().encode(samples)
+
+    def drop_encoder(self) -> None:
+        """Frees the encoder's memory, until something is encoded again."""
+        self._encoder.drop()

@@ -10,6 +10,7 @@ from qwen3_tts_ncnn.runtime.errors import OptionError, PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.huge_pages import on_huge_pages
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
+from qwen3_tts_ncnn.runtime.lazy import Lazy
 from qwen3_tts_ncnn.runtime.malloc import hand_back
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.predictor import Predictor
@@ -65,7 +66,7 @@ class Loader:
         manifest = self.package.speech
         return Talker(
             TextTable(self.package.folder, manifest.text_table),
-            self.graph("talker_text_embed"),
+            Lazy(lambda: self.graph("talker_text_embed")),
             self._table("talker_codec_embed", manifest.talker.vocab_size),
             CachedDecoder(self.graph("talker_decoder"), manifest.talker),
             self.graph("talker_codec_head"),

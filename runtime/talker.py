@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder, KVCache
+from qwen3_tts_ncnn.runtime.lazy import Lazy
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.row_table import RowTable
 from qwen3_tts_ncnn.runtime.text_table import TextTable
@@ -16,7 +17,7 @@ class Talker:
     """Embeddings, cached decoder and head of the large transformer (M: `Qwen3TTSTalkerForConditionalGeneration`)."""
 
     def __init__(
-        self, table: TextTable, text_embed: Graph, codec_embed: RowTable, decoder: CachedDecoder, head: Graph
+        self, table: TextTable, text_embed: Lazy[Graph], codec_embed: RowTable, decoder: CachedDecoder, head: Graph
     ) -> None:
         self._table = table
         self._text_embed = text_embed
@@ -26,7 +27,11 @@ class Talker:
 
     def text_rows(self, ids: Sequence[int]) -> Floats:
         """TE(ids): rows (n, H) of text tokens, projected to the talker's width."""
-        return self._text_embed.run({"rows": self._table.rows(ids)}, "embeddings")
+        return self._text_embed.get().run({"rows": self._table.rows(ids)}, "embeddings")
+
+    def drop_text_embed(self) -> None:
+        """Frees what only prompts need, until the next one."""
+        self._text_embed.drop()
 
     def codec_rows(self, ids: Sequence[int] | NDArray[np.int32]) -> Floats:
         """E(ids): rows (n, H) of the talker's codec embedding."""

@@ -11,13 +11,13 @@ from qwen3_tts_ncnn.runtime.codec import Codec
 from qwen3_tts_ncnn.runtime.engine import Engine, Run
 from qwen3_tts_ncnn.runtime.errors import OptionError
 from qwen3_tts_ncnn.runtime.generation import GenerationOptions
+from qwen3_tts_ncnn.runtime.lazy import Lazy
 from qwen3_tts_ncnn.runtime.loader import Loader
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.package import TOKENIZER
 from qwen3_tts_ncnn.runtime.prompt import Prompt, PromptBuilder, PromptParts, Reference
 from qwen3_tts_ncnn.runtime.reference_audio import LONGEST_SECONDS, Source, read_reference, transcript_warning
 from qwen3_tts_ncnn.runtime.request import check_cloning, check_mode, generation_options, language_id, speaker_name
-from qwen3_tts_ncnn.runtime.speaker_encoder import SpeakerEncoder
 from qwen3_tts_ncnn.runtime.speech import Speech, join
 from qwen3_tts_ncnn.runtime.speech_options import CHOICES, SpeechOptions, check_names
 from qwen3_tts_ncnn.runtime.speech_stream import SpeechStream
@@ -47,7 +47,7 @@ class TTS:
         self._prompts = PromptBuilder(
             self._talker.text_rows, self._talker.codec_rows, manifest.text, manifest.codec_ids
         )
-        self._speaker_encoder: SpeakerEncoder | None = None
+        self._speaker_encoder = Lazy(loader.speaker_encoder)
 
     @classmethod
     def load(
@@ -100,14 +100,17 @@ class TTS:
         doubt = None if transcript is None else transcript_warning(transcript, reference.seconds)
         for warning in (*reference.warnings, *([] if doubt is None else [doubt])):
             warn_caller(warning, ReferenceWarning)
-        if self._speaker_encoder is None:
-            self._speaker_encoder = self._loader.speaker_encoder()
         return Voice(
-            x_vector=self._speaker_encoder.encode(reference.samples),
+            x_vector=self._speaker_encoder.get().encode(reference.samples),
             codes=None if transcript is None else self.codec.encode_samples(reference.samples),
             transcript=transcript,
             model=self.manifest.name,
         )
+
+    def drop_encoders(self) -> None:
+        """Frees what only `clone` and `codec.encode` need, 190 MB of an official model, until they are used again."""
+        self._speaker_encoder.drop()
+        self.codec.drop_encoder()
 
     def prompt(
         self,
@@ -133,7 +136,9 @@ class TTS:
         )
         # Upstream's default: Base hears the text as it comes, the others have it whole (Q: `non_streaming_mode`).
         streaming = self.manifest.type == "base" if streaming_text is None else streaming_text
-        return self._prompts.build(parts, streaming_text=streaming)
+        prompt = self._prompts.build(parts, streaming_text=streaming)
+        self._talker.drop_text_embed()
+        return prompt
 
     def speak(self, text: str, *, retry: int = 0, **options: Unpack[SpeechOptions]) -> Speech:
         """Speaks a text, as a named speaker (CustomVoice), with a cloned voice (Base) or as described (VoiceDesign).

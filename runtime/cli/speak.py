@@ -120,6 +120,7 @@ def speak(
         if given.recording is not None:
             progress.cloning()
             voice = given.recording.clone(tts)
+            tts.drop_encoders()
         progress.loaded()
         chosen = request.chosen(voice) | {"on_frame": progress.frame}
         with warnings.catch_warnings():
