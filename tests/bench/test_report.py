@@ -53,11 +53,6 @@ def test_the_notes_say_what_rtf_is_and_what_it_was_measured_on() -> None:
     assert any("PyTorch does not stream" in line for line in lines)
 
 
-def test_a_run_that_ended_early_is_told() -> None:
-    assert any("ended by itself after 10 frames of 60" in line for line in printed(report_of(MINE, frames=60)))
-    assert not any("ended by itself" in line for line in printed(report_of(MINE, frames=20)))
-
-
 def test_a_busy_machine_is_one_line_of_warning_and_a_quiet_one_none() -> None:
     warning = (
         "The machine was busy: other processes took 0.50 of a core and the hypervisor 0.02 while this was measured, "

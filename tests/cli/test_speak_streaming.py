@@ -175,6 +175,11 @@ def test_no_frame_is_made_for_a_reader_that_has_gone(
     assert [thread for thread in threading.enumerate() if thread.name == "frames"] == []
 
 
+def _heed_interrupts() -> None:
+    """A shell has its background jobs ignore interrupts, tests that run as one included, and a child would too."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @contextmanager
 def speaking(package: Path, folder: Path, stdout: int) -> Iterator["subprocess.Popen[bytes]"]:
     """A process that speaks for minutes, with a folder of its own for temporary files."""
@@ -183,7 +188,9 @@ def speaking(package: Path, folder: Path, stdout: int) -> Iterator["subprocess.P
     temporary.mkdir()
     command = [*MODULE, "speak", str(package), "--file", str(text), *SPEAKER, "--seed", "1", "-o", "-"]
     environment = os.environ | {"TMPDIR": str(temporary)}
-    with subprocess.Popen(command, stdout=stdout, stderr=subprocess.PIPE, env=environment) as running:
+    with subprocess.Popen(
+        command, stdout=stdout, stderr=subprocess.PIPE, env=environment, preexec_fn=_heed_interrupts
+    ) as running:
         try:
             yield running
             assert list(temporary.iterdir()) == []
