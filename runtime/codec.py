@@ -17,7 +17,7 @@ class Codec(CodecDecoder):
     """Decodes, and encodes once it is asked to: the encoder is loaded then. Load one with `Codec.load`."""
 
     def __init__(self, loader: Loader) -> None:
-        super().__init__(loader.graph("codec_decoder"), loader.package.manifest.codec)
+        super().__init__(loader.codec_decoder(), loader.package.manifest.codec)
         self._encoder = Lazy(loader.codec_encoder)
 
     @classmethod

@@ -1,7 +1,7 @@
 """One ncnn graph: load it, feed arrays by blob name, take arrays by blob name."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -22,14 +22,21 @@ class Graph:
     """A loaded net. Safe to run from several threads at once: each run has an extractor of its own."""
 
     def __init__(
-        self, param: Path, weights: Path, option: ncnn.Option, device: Device | None = None, *, verbose: bool = False
+        self,
+        param: Path,
+        weights: Path,
+        option: ncnn.Option,
+        device: Device | None = None,
+        *,
+        join: Sequence[str] = (),
+        verbose: bool = False,
     ) -> None:
-        """Loads the pair, on a GPU if one is given. `verbose` shows what ncnn prints on the way.
+        """Loads the pair, on a GPU if one is given: then as `vulkan_param` has it, with the outputs `join` in one.
 
-        Raises `PackageError` when ncnn cannot load it.
+        `verbose` shows what ncnn prints on the way. Raises `PackageError` when ncnn cannot load it.
         """
-        self.name = param.stem
-        self._net = net_of(param, option, device, verbose=verbose)
+        self.name, self.device = param.stem, device
+        self._net = net_of(param, option, device, join=join, verbose=verbose)
         _load(lambda: self._net.load_model(str(weights)), weights, verbose)
 
     def extractor(self, inputs: Mapping[str, Input]) -> "GraphRun":
@@ -41,7 +48,14 @@ class Graph:
         return self.extractor(inputs).array(output)
 
 
-def net_of(param: Path, option: ncnn.Option, device: Device | None = None, *, verbose: bool = False) -> ncnn.Net:
+def net_of(
+    param: Path,
+    option: ncnn.Option,
+    device: Device | None = None,
+    *,
+    join: Sequence[str] = (),
+    verbose: bool = False,
+) -> ncnn.Net:
     """The layers of a graph without their weights. Raises `PackageError`."""
     net = ncnn.Net()
     net.opt = option
@@ -50,7 +64,7 @@ def net_of(param: Path, option: ncnn.Option, device: Device | None = None, *, ve
         return net
     net.set_vulkan_device(device.index)
     try:
-        text = vulkan_param(param.read_text(encoding="utf-8"))
+        text = vulkan_param(param.read_text(encoding="utf-8"), join)
     except (OSError, ValueError, IndexError):
         raise _cannot_load(param) from None
     _load(lambda: net.load_param_mem(text), param, verbose)

@@ -1,9 +1,11 @@
 """From a package folder to the parts that speak: which graphs and files each is made of."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from qwen3_tts_ncnn.runtime.codec_decoder import output_names
 from qwen3_tts_ncnn.runtime.codec_encoder import CodecEncoder, RVQTables
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
 from qwen3_tts_ncnn.runtime.devices import vulkan_options
@@ -13,6 +15,7 @@ from qwen3_tts_ncnn.runtime.huge_pages import on_huge_pages
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.lazy import Lazy
 from qwen3_tts_ncnn.runtime.malloc import hand_back
+from qwen3_tts_ncnn.runtime.manifest import Decoder
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.placement import Backend, Placement
 from qwen3_tts_ncnn.runtime.predictor import Predictor
@@ -21,6 +24,8 @@ from qwen3_tts_ncnn.runtime.row_table import RowTable
 from qwen3_tts_ncnn.runtime.speaker_encoder import SpeakerEncoder, load_mel
 from qwen3_tts_ncnn.runtime.talker import Talker
 from qwen3_tts_ncnn.runtime.text_table import TextTable
+from qwen3_tts_ncnn.runtime.vulkan_decoder import JOIN, VulkanDecoder
+from qwen3_tts_ncnn.runtime.vulkan_param import key_width
 
 
 @dataclass(frozen=True)
@@ -64,15 +69,18 @@ class Loader:
             return True
         return 2 * self.threads <= thread_count(None)
 
-    def graph(self, name: str) -> Graph:
-        """One graph, where it is placed. Raises `PackageError` where there is none of that name or it does not load."""
+    def graph(self, name: str, *, join: Sequence[str] = ()) -> Graph:
+        """One graph, where it is placed; on a GPU the outputs `join` are in one.
+
+        Raises `PackageError` where there is none of that name or it does not load.
+        """
         files = self.package.graph_files(name)
         device = self.placement.device(name)
         option = cpu_options(self.threads, self.package.manifest.graphs[name].precision if device is None else "fp32")
         if device is not None:
             option = vulkan_options(option)
         with on_huge_pages() if self.huge_pages and device is None else nullcontext():
-            graph = Graph(*files, option, device, verbose=self.verbose)
+            graph = Graph(*files, option, device, join=join, verbose=self.verbose)
             hand_back()
         return graph
 
@@ -83,7 +91,7 @@ class Loader:
             TextTable(self.package.folder, manifest.text_table),
             Lazy(lambda: self.graph("talker_text_embed")),
             self._table("talker_codec_embed", manifest.talker.vocab_size),
-            CachedDecoder(self.graph("talker_decoder"), manifest.talker),
+            self._decoder("talker_decoder", manifest.talker),
             self.graph("talker_codec_head"),
         )
 
@@ -93,11 +101,25 @@ class Loader:
         steps = manifest.codec.codebooks - 1
         return Predictor(
             self._table("predictor_embeds", steps * manifest.predictor.vocab_size),
-            CachedDecoder(self.graph("predictor_decoder"), manifest.predictor),
+            self._decoder("predictor_decoder", manifest.predictor),
             self.graph("predictor_heads"),
             steps=steps,
             vocab_size=manifest.predictor.vocab_size,
         )
+
+    def _decoder(self, name: str, shape: Decoder) -> CachedDecoder:
+        graph = self.graph(name, join=JOIN)
+        if graph.device is None:
+            return CachedDecoder(graph, shape)
+        text = self.package.graph_files(name)[0].read_text(encoding="utf-8")
+        try:
+            return VulkanDecoder(graph, shape, key_width(text) // shape.head_dim)
+        except ValueError as error:
+            raise PackageError(f"graph {name} cannot run on a GPU, {error}: convert the checkpoint again") from None
+
+    def codec_decoder(self) -> Graph:
+        """The codec's decoder of any package, as `CodecDecoder` runs it."""
+        return self.graph("codec_decoder", join=output_names(self.package.manifest.codec))
 
     def _table(self, name: str, rows: int) -> RowTable:
         """The rows of an embedding graph. Both embeddings are of the talker's width."""

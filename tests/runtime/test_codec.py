@@ -2,6 +2,7 @@
 
 import io
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,9 +24,9 @@ def loads(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
     graph = Loader.graph
 
-    def counted(self: Loader, name: str) -> object:
+    def counted(self: Loader, name: str, **named: Any) -> object:
         names.append(name)
-        return graph(self, name)
+        return graph(self, name, **named)
 
     monkeypatch.setattr(Loader, "graph", counted)
     return names

@@ -7,7 +7,7 @@ import pytest
 
 from qwen3_tts_ncnn.runtime.cpu import cpu_options
 from qwen3_tts_ncnn.runtime.graph import Graph
-from qwen3_tts_ncnn.runtime.vulkan_param import vulkan_param
+from qwen3_tts_ncnn.runtime.vulkan_param import JOINED, key_width, vulkan_param
 
 HEAD = "7767517\n{} {}\nInput in 0 1 x\n"
 
@@ -65,3 +65,16 @@ def test_counts_are_those_of_the_lines(tiny_package: Path, name: str) -> None:
     assert lines[1] == f"{len(layers)} {len(outputs)}"
     assert len(set(outputs)) == len(outputs)
     assert not {layer[0] for layer in layers} & {"GELU", "ExpandDims", "Squeeze"}
+
+
+def test_outputs_are_joined_end_to_end(tmp_path: Path) -> None:
+    text = HEAD.format(4, 5) + "Split s 1 2 x a b\nUnaryOp n 1 1 a minus 0=1\nBinaryOp p 1 1 b plus 0=0 1=1 2=1.0\n"
+    joined = graph(tmp_path, vulkan_param(text, ["plus", "minus"]))
+    x = np.arange(15, dtype=np.float32).reshape(3, 1, 5)  # rows that ncnn pads to 16 bytes between channels
+    assert joined.run({"x": x}, JOINED).tolist() == [*(x.ravel() + 1), *-x.ravel()]
+
+
+def test_the_width_of_keys_is_read_from_the_graph(tiny_package: Path) -> None:
+    assert key_width((tiny_package / "talker_decoder.param").read_text()) == 64
+    with pytest.raises(ValueError, match=r"^no layer cuts queries, keys and values apart$"):
+        key_width((tiny_package / "predictor_heads.param").read_text())
