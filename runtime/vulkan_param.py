@@ -22,7 +22,7 @@ def vulkan_param(text: str, join: Sequence[str] = ()) -> str:
     """The text for a GPU, as ncnn 1.0.20261020 has to be told.
 
     - GELU_vulkan computes the tanh form whatever the layer says; the model's is x / 2 · (1 + erf(x / √2)).
-    - Gemm_vulkan refuses block-quantised weights instead of leaving them to the CPU, and has an int8 of its own.
+    - Gemm_vulkan has no code for block-quantised weights, and its shader for int8 rows (`18=2`) does not compile.
     - ExpandDims and Squeeze have no Vulkan code; as Reshape they need no way to the CPU and back.
     - Every output is a submit and a wait, and a KV cache is two of them a layer, each copied whole both ways. Here the
       rows of all layers go in as one input, `PAST` (2 · layers · KV heads, rows, head_dim), and only new ones come out,
