@@ -3,6 +3,7 @@
 from qwen3_tts_ncnn.runtime.codec import Codec
 from qwen3_tts_ncnn.runtime.errors import (
     AudioError,
+    DeviceError,
     FormatError,
     ModeError,
     OptionError,
@@ -22,6 +23,7 @@ __all__ = [
     "TTS",
     "AudioError",
     "Codec",
+    "DeviceError",
     "FormatError",
     "ModeError",
     "OptionError",

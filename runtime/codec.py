@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from qwen3_tts_ncnn.runtime.codec_decoder import CodecDecoder
 from qwen3_tts_ncnn.runtime.lazy import Lazy
 from qwen3_tts_ncnn.runtime.loader import Loader
+from qwen3_tts_ncnn.runtime.placement import Backend
 from qwen3_tts_ncnn.runtime.reference_audio import LONGEST_SECONDS, Source, read_reference
 
 
@@ -16,16 +17,19 @@ class Codec(CodecDecoder):
     """Decodes, and encodes once it is asked to: the encoder is loaded then. Load one with `Codec.load`."""
 
     def __init__(self, loader: Loader) -> None:
-        super().__init__(loader.graph("codec_decoder"), loader.package.manifest.codec)
+        super().__init__(loader.codec_decoder(), loader.package.manifest.codec)
         self._encoder = Lazy(loader.codec_encoder)
 
     @classmethod
-    def load(cls, package: str | Path, *, backend: str = "cpu", threads: int | None = None) -> Self:
+    def load(
+        cls, package: str | Path, *, backend: Backend = "cpu", threads: int | None = None, verbose: bool = False
+    ) -> Self:
         """Loads the codec of any package, one of the codec alone included.
 
-        Raises `PackageError`, or `OptionError` for a backend or a thread count that cannot be.
+        `backend` and `verbose` as in `TTS.load`. Raises `PackageError`, `OptionError` for a backend or a thread count
+        that cannot be, or `DeviceError`.
         """
-        return cls(Loader.open(package, backend=backend, threads=threads))
+        return cls(Loader.open(package, backend=backend, threads=threads, verbose=verbose))
 
     def encode(self, source: Source, *, max_seconds: float = LONGEST_SECONDS) -> NDArray[np.int32]:
         """Codes (T, 16) of a recording: a path, a sound file's bytes, an open file, or (samples, rate).

@@ -4,7 +4,10 @@ The graph carries its causal history in states of fixed size. Zero states begin 
 exactly, in chunks of any size.
 """
 
+import math
+from collections.abc import Sequence
 from copy import copy
+from typing import TypeAlias
 
 import ncnn
 import numpy as np
@@ -16,6 +19,7 @@ from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.manifest import CodecShape
 from qwen3_tts_ncnn.runtime.mat import Floats, to_mat
 from qwen3_tts_ncnn.runtime.rope import RopeTables, window_mask
+from qwen3_tts_ncnn.runtime.vulkan_param import JOINED
 
 # Upstream decodes 300 frames at a time, each with 25 before it as context, from nothing (T:886).
 UPSTREAM_CHUNK, UPSTREAM_CONTEXT = 300, 25
@@ -23,6 +27,15 @@ UPSTREAM_CHUNK, UPSTREAM_CONTEXT = 300, 25
 # Frames a run of the graph takes at most. It bounds memory, 20 MB a frame, and changes no sample beyond rounding; more
 # at once are no faster.
 _FRAMES_PER_RUN = 8
+
+
+States: TypeAlias = Sequence[ncnn.Mat | Floats]
+"""Where a signal is. Never written to."""
+
+
+def output_names(shape: CodecShape) -> list[str]:
+    """The graph's outputs: the states, and the wave last."""
+    return [*(f"state_out_{n}" for n in range(len(shape.states))), "wave"]
 
 
 class CodecDecoder:
@@ -34,7 +47,7 @@ class CodecDecoder:
         self._rope = RopeTables(shape.head_dim, shape.rope_theta)
         self._offsets = np.arange(shape.codebooks, dtype=np.int32) * shape.codebook_size
         self._ins = [f"state_in_{n}" for n in range(len(shape.states))]
-        self._outs = [f"state_out_{n}" for n in range(len(shape.states))]
+        self._outs = output_names(shape)[:-1]
 
     def stream(self) -> "CodecStream":
         """A signal that begins now."""
@@ -61,7 +74,7 @@ class CodecDecoder:
         """The codes as (T, 16) int32. Raises `FormatError` for another shape or a code outside the codebook."""
         return check_codes(codes, codebooks=self.shape.codebooks, codebook_size=self.shape.codebook_size)
 
-    def run(self, frames: NDArray[np.int32], position: int, states: list[ncnn.Mat]) -> tuple[Floats, list[ncnn.Mat]]:
+    def run(self, frames: NDArray[np.int32], position: int, states: States) -> tuple[Floats, States]:
         """One run of the graph at an absolute position: samples, and the states after it."""
         count = len(frames)
         cos, sin = self._rope.at(position, count)
@@ -74,11 +87,19 @@ class CodecDecoder:
             }
             | dict(zip(self._ins, states, strict=True))
         )
+        if self._graph.device is not None:
+            return self._cut(run.array(JOINED))
         # The states first, in their order: each lets go of a signal that would otherwise be held until the end.
         after = [run.mat(name) for name in self._outs]
         return run.array("wave").reshape(-1), after
 
-    def zero_states(self) -> list[ncnn.Mat]:
+    def _cut(self, joined: Floats) -> tuple[Floats, States]:
+        """The outputs of a GPU, which come in one."""
+        ends = np.cumsum([math.prod(shape) for shape in self.shape.states])
+        *states, wave = np.split(joined, ends)
+        return wave, [state.reshape(shape) for state, shape in zip(states, self.shape.states, strict=True)]
+
+    def zero_states(self) -> States:
         """The states of a signal that begins."""
         return [to_mat(np.zeros(shape, dtype=np.float32)) for shape in self.shape.states]
 

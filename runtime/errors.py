@@ -39,3 +39,7 @@ class FormatError(TTSError):
 
 class NumericalError(TTSError):
     """The model's numbers broke down: its logits hold NaN or infinity, so that no code can be chosen."""
+
+
+class DeviceError(TTSError):
+    """A GPU that is not there, or cannot take what was placed on it; or nothing to reach one with."""

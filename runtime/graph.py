@@ -1,6 +1,7 @@
 """One ncnn graph: load it, feed arrays by blob name, take arrays by blob name."""
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeAlias
 
@@ -8,8 +9,11 @@ import ncnn
 import numpy as np
 from numpy.typing import NDArray
 
+from qwen3_tts_ncnn.runtime.devices import Device
 from qwen3_tts_ncnn.runtime.errors import PackageError
 from qwen3_tts_ncnn.runtime.mat import Floats, from_mat, to_mat
+from qwen3_tts_ncnn.runtime.native_log import kept_log, show
+from qwen3_tts_ncnn.runtime.vulkan_param import vulkan_param
 
 Input: TypeAlias = Floats | NDArray[np.int32] | ncnn.Mat
 
@@ -17,15 +21,23 @@ Input: TypeAlias = Floats | NDArray[np.int32] | ncnn.Mat
 class Graph:
     """A loaded net. Safe to run from several threads at once: each run has an extractor of its own."""
 
-    def __init__(self, param: Path, weights: Path, option: ncnn.Option) -> None:
-        """Raises `PackageError` when ncnn cannot load the pair."""
-        self.name = param.stem
-        self._net = ncnn.Net()
-        self._net.opt = option
-        # ncnn raises nothing: it returns a code and prints to stderr.
-        for load, path in ((self._net.load_param, param), (self._net.load_model, weights)):
-            if load(str(path)) != 0:
-                raise PackageError(f"ncnn cannot load {path}: convert the checkpoint again, or verify the package")
+    def __init__(
+        self,
+        param: Path,
+        weights: Path,
+        option: ncnn.Option,
+        device: Device | None = None,
+        *,
+        join: Sequence[str] = (),
+        verbose: bool = False,
+    ) -> None:
+        """Loads the pair, on a GPU if one is given: then as `vulkan_param` has it, with the outputs `join` in one.
+
+        `verbose` shows what ncnn prints on the way. Raises `PackageError` when ncnn cannot load it.
+        """
+        self.name, self.device = param.stem, device
+        self._net = net_of(param, option, device, join=join, verbose=verbose)
+        _load(lambda: self._net.load_model(str(weights)), weights, verbose)
 
     def extractor(self, inputs: Mapping[str, Input]) -> "GraphRun":
         """A run on the given inputs; nothing is computed until an output is asked for."""
@@ -34,6 +46,48 @@ class Graph:
     def run(self, inputs: Mapping[str, Input], output: str) -> Floats:
         """One output of one run."""
         return self.extractor(inputs).array(output)
+
+
+def net_of(
+    param: Path,
+    option: ncnn.Option,
+    device: Device | None = None,
+    *,
+    join: Sequence[str] = (),
+    verbose: bool = False,
+) -> ncnn.Net:
+    """The layers of a graph without their weights. Raises `PackageError`."""
+    net = ncnn.Net()
+    net.opt = option
+    if device is None:
+        _load(lambda: net.load_param(str(param)), param, verbose)
+        return net
+    net.set_vulkan_device(device.index)
+    try:
+        text = vulkan_param(param.read_text(encoding="utf-8"), join)
+    except (OSError, ValueError, IndexError):
+        raise _cannot_load(param) from None
+    _load(lambda: net.load_param_mem(text), param, verbose)
+    return net
+
+
+def layers_on_cpu(net: ncnn.Net) -> Counter[str]:
+    """How many layers of which types a net for a GPU leaves to the CPU."""
+    return Counter(layer.type for layer in net.layers() if not layer.support_vulkan and layer.type != "Input")
+
+
+def _load(load: Callable[[], int], path: Path, verbose: bool) -> None:
+    """ncnn raises nothing: it returns a code and prints to stderr."""
+    with kept_log() as log:
+        code = load()
+    if verbose or code == 0:  # a load that succeeds prints nothing: it is somebody else's
+        show(log.text)
+    if code != 0:
+        raise _cannot_load(path)
+
+
+def _cannot_load(path: Path) -> PackageError:
+    return PackageError(f"ncnn cannot load {path}: convert the checkpoint again, or verify the package")
 
 
 class GraphRun:

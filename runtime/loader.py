@@ -1,24 +1,31 @@
 """From a package folder to the parts that speak: which graphs and files each is made of."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from qwen3_tts_ncnn.runtime.codec_decoder import output_names
 from qwen3_tts_ncnn.runtime.codec_encoder import CodecEncoder, RVQTables
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
-from qwen3_tts_ncnn.runtime.errors import OptionError, PackageError
+from qwen3_tts_ncnn.runtime.devices import vulkan_options
+from qwen3_tts_ncnn.runtime.errors import PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.huge_pages import on_huge_pages
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.lazy import Lazy
 from qwen3_tts_ncnn.runtime.malloc import hand_back
+from qwen3_tts_ncnn.runtime.manifest import Decoder
 from qwen3_tts_ncnn.runtime.package import Package
+from qwen3_tts_ncnn.runtime.placement import Backend, Placement
 from qwen3_tts_ncnn.runtime.predictor import Predictor
 from qwen3_tts_ncnn.runtime.reference_audio import SAMPLE_RATE
 from qwen3_tts_ncnn.runtime.row_table import RowTable
 from qwen3_tts_ncnn.runtime.speaker_encoder import SpeakerEncoder, load_mel
 from qwen3_tts_ncnn.runtime.talker import Talker
 from qwen3_tts_ncnn.runtime.text_table import TextTable
+from qwen3_tts_ncnn.runtime.vulkan_decoder import JOIN, VulkanDecoder
+from qwen3_tts_ncnn.runtime.vulkan_param import key_width
 
 
 @dataclass(frozen=True)
@@ -28,36 +35,52 @@ class Loader:
     package: Package
     threads: int
     huge_pages: bool = False
+    placement: Placement = field(default_factory=Placement)
+    verbose: bool = False
 
     @classmethod
     def open(
-        cls, folder: str | Path, *, backend: str = "cpu", threads: int | None = None, huge_pages: bool = False
+        cls,
+        folder: str | Path,
+        *,
+        backend: Backend = "cpu",
+        threads: int | None = None,
+        huge_pages: bool = False,
+        verbose: bool = False,
     ) -> "Loader":
         """Opens a package; the first time that this user does, every file of it is verified.
 
-        Raises `PackageError`, or `OptionError` for a backend or a thread count that cannot be.
+        Raises `PackageError`, `OptionError` for a backend or a thread count that cannot be, or `DeviceError`.
         """
-        if backend != "cpu":
-            raise OptionError(f"backend is {backend!r}, expected 'cpu'")
         count = thread_count(threads)
         package = Package.open(Path(folder))
+        placement = Placement.of(backend, package.manifest, verbose=verbose)
         package.verify_once()
-        return cls(package, count, huge_pages)
+        return cls(package, count, huge_pages, placement, verbose)
 
     @property
     def can_overlap(self) -> bool:
-        """Whether the processor has a core for every thread of two graphs that run side by side.
+        """Whether there is a core for every thread of two graphs that run side by side, or a GPU for one of them.
 
-        Where it has not, two take longer side by side than one after the other: each waits for the other's threads.
+        Where there is not, two take longer side by side than one after the other: each waits for the other's threads.
         """
+        loop, codec = (self.placement.device(name) for name in ("talker_decoder", "codec_decoder"))
+        if loop is None and codec is not None and codec.type != "cpu":
+            return True
         return 2 * self.threads <= thread_count(None)
 
-    def graph(self, name: str) -> Graph:
-        """One graph. Raises `PackageError` where the package has none of that name or ncnn cannot load it."""
+    def graph(self, name: str, *, join: Sequence[str] = ()) -> Graph:
+        """One graph, where it is placed; on a GPU the outputs `join` are in one.
+
+        Raises `PackageError` where there is none of that name or it does not load.
+        """
         files = self.package.graph_files(name)
-        option = cpu_options(self.threads, self.package.manifest.graphs[name].precision)
-        with on_huge_pages() if self.huge_pages else nullcontext():
-            graph = Graph(*files, option)
+        device = self.placement.device(name)
+        option = cpu_options(self.threads, self.package.manifest.graphs[name].precision if device is None else "fp32")
+        if device is not None:
+            option = vulkan_options(option)
+        with on_huge_pages() if self.huge_pages and device is None else nullcontext():
+            graph = Graph(*files, option, device, join=join, verbose=self.verbose)
             hand_back()
         return graph
 
@@ -68,7 +91,7 @@ class Loader:
             TextTable(self.package.folder, manifest.text_table),
             Lazy(lambda: self.graph("talker_text_embed")),
             self._table("talker_codec_embed", manifest.talker.vocab_size),
-            CachedDecoder(self.graph("talker_decoder"), manifest.talker),
+            self._decoder("talker_decoder", manifest.talker),
             self.graph("talker_codec_head"),
         )
 
@@ -78,11 +101,25 @@ class Loader:
         steps = manifest.codec.codebooks - 1
         return Predictor(
             self._table("predictor_embeds", steps * manifest.predictor.vocab_size),
-            CachedDecoder(self.graph("predictor_decoder"), manifest.predictor),
+            self._decoder("predictor_decoder", manifest.predictor),
             self.graph("predictor_heads"),
             steps=steps,
             vocab_size=manifest.predictor.vocab_size,
         )
+
+    def _decoder(self, name: str, shape: Decoder) -> CachedDecoder:
+        graph = self.graph(name, join=JOIN)
+        if graph.device is None:
+            return CachedDecoder(graph, shape)
+        text = self.package.graph_files(name)[0].read_text(encoding="utf-8")
+        try:
+            return VulkanDecoder(graph, shape, key_width(text) // shape.head_dim)
+        except ValueError as error:
+            raise PackageError(f"graph {name} cannot run on a GPU, {error}: convert the checkpoint again") from None
+
+    def codec_decoder(self) -> Graph:
+        """The codec's decoder of any package, as `CodecDecoder` runs it."""
+        return self.graph("codec_decoder", join=output_names(self.package.manifest.codec))
 
     def _table(self, name: str, rows: int) -> RowTable:
         """The rows of an embedding graph. Both embeddings are of the talker's width."""

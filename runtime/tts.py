@@ -15,6 +15,7 @@ from qwen3_tts_ncnn.runtime.lazy import Lazy
 from qwen3_tts_ncnn.runtime.loader import Loader
 from qwen3_tts_ncnn.runtime.mat import Floats
 from qwen3_tts_ncnn.runtime.package import TOKENIZER
+from qwen3_tts_ncnn.runtime.placement import Backend
 from qwen3_tts_ncnn.runtime.prompt import Prompt, PromptBuilder, PromptParts, Reference
 from qwen3_tts_ncnn.runtime.reference_audio import LONGEST_SECONDS, Source, read_reference, transcript_warning
 from qwen3_tts_ncnn.runtime.request import check_cloning, check_mode, generation_options, language_id, speaker_name
@@ -54,21 +55,25 @@ class TTS:
         cls,
         package: str | Path,
         *,
-        backend: str = "cpu",
+        backend: Backend = "cpu",
         threads: int | None = None,
         huge_pages: bool = False,
         pretokenizer: Pretokenizer = "hub",
+        verbose: bool = False,
     ) -> Self:
         """Loads a package folder.
 
         The first load reads every file to verify it, later ones check sizes alone. `threads=None` means the physical
-        cores. `huge_pages` moves the weights to huge pages where Linux has them for the asking: loading takes longer,
-        a step less, which pays in a process that stays. `pretokenizer="directory"` tokenizes as upstream does from a
-        folder, which parity runs need.
-        Raises `PackageError`, `ModeError` for a package of the codec alone, or `OptionError` for a backend or a thread
-        count that cannot be.
+        cores. `backend` says what runs where: "cpu"; "vulkan", all on a GPU; "hybrid", the loop on the CPU, codec and
+        encoders on a GPU; "auto", hybrid where there is a discrete GPU; or a mapping, such as {"talker": "cpu",
+        "codec_decoder": "vulkan"}. "vulkan:1" and "vulkan:geforce" choose a device by index or name. `huge_pages` moves
+        the weights to huge pages where Linux has them for the asking: loading takes longer, a step less, which pays in
+        a process that stays. `pretokenizer="directory"` tokenizes as upstream does from a folder, which parity runs
+        need. `verbose` lets what ncnn prints through to standard error.
+        Raises `PackageError`, `ModeError` for a package of the codec alone, `OptionError` for a backend or a thread
+        count that cannot be, or `DeviceError` for a GPU that is not there or has too little memory.
         """
-        loader = Loader.open(package, backend=backend, threads=threads, huge_pages=huge_pages)
+        loader = Loader.open(package, backend=backend, threads=threads, huge_pages=huge_pages, verbose=verbose)
         return cls(loader, pretokenizer)
 
     @property

@@ -12,6 +12,7 @@ from qwen3_tts_ncnn.runtime.cli.output import console, print_line, standard_outp
 from qwen3_tts_ncnn.runtime.cpu import thread_count
 from qwen3_tts_ncnn.runtime.files import check_place, write_beside
 from qwen3_tts_ncnn.runtime.package import Package
+from qwen3_tts_ncnn.runtime.placement import Placement
 
 if TYPE_CHECKING:
     from qwen3_tts_ncnn.parity.bench.report import Report
@@ -53,6 +54,7 @@ class Positions(click.ParamType[tuple[int, ...]]):
 @click.option("--transcript", help="What --reference says, to clone in context; by x-vector alone if not given.")
 @click.option("--instruct", help="How to speak (CustomVoice 1.7B), or who speaks (VoiceDesign).")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads of everybody; physical cores if not given.")
+@click.option("--backend", default="cpu", show_default=True, help="Where the packages' graphs run; as in `speak`.")
 @click.option("--huge-pages", is_flag=True, help="Packages put their weights on huge pages, where the system has them.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds to take medians of.")
 @click.option(
@@ -82,6 +84,7 @@ def bench(
     transcript: str | None,
     instruct: str | None,
     threads: int | None,
+    backend: str,
     huge_pages: bool,
     rounds: int,
     frames: int,
@@ -103,6 +106,8 @@ def bench(
     _check_outputs(json_file, chart)
     opened = [Package.open(package).speech for package in packages]
     speaker, instruct = _voice(opened[0], speaker, reference, transcript, instruct)
+    for manifest in opened:
+        Placement.of(backend, manifest)  # one that cannot be shows before anything is loaded
     job = Job(
         text=text,
         speaker=speaker,
@@ -112,6 +117,7 @@ def bench(
         instruct=instruct,
         frames=frames,
         threads=thread_count(threads),
+        backend=backend,
         huge_pages=huge_pages,
     )
     if reference is not None:

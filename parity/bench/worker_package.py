@@ -35,6 +35,7 @@ class PackageContestant:
         begun = time.perf_counter()
         tts = self._tts = TTS.load(
             folder,
+            backend=self._job.backend,
             threads=self._job.threads,
             huge_pages=self._job.huge_pages,
             pretokenizer=self._job.pretokenizer,

@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from qwen3_tts_ncnn.runtime.cli.file_output import check_file_output
-from qwen3_tts_ncnn.runtime.cli.options import json_option, threads_option, transcript_options
+from qwen3_tts_ncnn.runtime.cli.options import backend_options, json_option, threads_option, transcript_options
 from qwen3_tts_ncnn.runtime.cli.output import print_json, tell
 from qwen3_tts_ncnn.runtime.cli.progress import working
 from qwen3_tts_ncnn.runtime.cli.recording import Recording
@@ -31,6 +31,7 @@ _ENDINGS = (".voice", ".spk", ".rvq")
     help="The .voice file to write; .spk for the x-vector alone, .rvq for the codes alone.",
 )
 @transcript_options
+@backend_options
 @threads_option
 @json_option
 def clone(
@@ -40,6 +41,8 @@ def clone(
     transcript: str | None,
     transcript_file: Path | None,
     max_reference_seconds: float,
+    backend: str,
+    verbose: bool,
     threads: int | None,
     as_json: bool,
 ) -> None:
@@ -62,7 +65,7 @@ def clone(
     check_cloning(Package.open(package).speech)
     reference_seconds = recording.check()
     with working("loading the package"):
-        tts = TTS.load(package, threads=threads)
+        tts = TTS.load(package, backend=backend, threads=threads, verbose=verbose)
     begun = time.perf_counter()
     with working("cloning the voice"):
         voice = recording.clone(tts)

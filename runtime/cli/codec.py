@@ -7,6 +7,7 @@ import click
 
 from qwen3_tts_ncnn.runtime.cli.file_output import check_file_output
 from qwen3_tts_ncnn.runtime.cli.options import (
+    backend_options,
     json_option,
     max_reference_option,
     sound_output_options,
@@ -40,10 +41,18 @@ def codec(context: click.Context) -> None:
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="The .rvq file to write.")
 @max_reference_option
+@backend_options
 @threads_option
 @json_option
 def encode(
-    package: Path, file: Path, output: Path, max_reference_seconds: float, threads: int | None, as_json: bool
+    package: Path,
+    file: Path,
+    output: Path,
+    max_reference_seconds: float,
+    backend: str,
+    verbose: bool,
+    threads: int | None,
+    as_json: bool,
 ) -> None:
     """Encode FILE, a recording in any format and at any rate, into codes of 22 bytes a frame.
 
@@ -55,7 +64,7 @@ def encode(
     manifest = Package.open(package).manifest
     recording = read_reference(file, max_seconds=max_reference_seconds)
     with working("loading the codec"):
-        loaded = Codec.load(package, threads=threads)
+        loaded = Codec.load(package, backend=backend, threads=threads, verbose=verbose)
     begun = time.perf_counter()
     with working("encoding"):
         codes = loaded.encode_samples(recording.samples)
@@ -79,10 +88,19 @@ def encode(
 @click.argument("package", type=click.Path(path_type=Path))
 @click.argument("file", type=click.Path(path_type=Path))
 @sound_output_options
+@backend_options
 @threads_option
 @json_option
 def decode(
-    package: Path, file: Path, output: Path, subtype: str, raw: bool, threads: int | None, as_json: bool
+    package: Path,
+    file: Path,
+    output: Path,
+    subtype: str,
+    raw: bool,
+    backend: str,
+    verbose: bool,
+    threads: int | None,
+    as_json: bool,
 ) -> None:
     """Decode FILE, codes in a .rvq file, into sound as upstream does.
 
@@ -94,7 +112,7 @@ def decode(
     manifest = Package.open(package).manifest
     codes = read_rvq(file)
     with working("loading the codec"):
-        loaded = Codec.load(package, threads=threads)
+        loaded = Codec.load(package, backend=backend, threads=threads, verbose=verbose)
     begun = time.perf_counter()
     with working("decoding"):
         samples = loaded.decode_chunked(codes)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 from rich.table import Table
 
+from qwen3_tts_ncnn.runtime.cli.info_backend import backend_record, backend_table
 from qwen3_tts_ncnn.runtime.cli.output import console, folder_size, print_json, size_text, standard_output
 from qwen3_tts_ncnn.runtime.languages import AUTO
 from qwen3_tts_ncnn.runtime.manifest import (
@@ -23,22 +24,27 @@ from qwen3_tts_ncnn.runtime.records import write_record
 
 @click.command(short_help="Say what a package is and came from.")
 @click.argument("package", type=click.Path(path_type=Path))
+@click.option("--backend", help="Say too what runs where with this backend, as in `speak`.")
 @click.option("--json", "as_json", is_flag=True, help="The same as one JSON object on standard output.")
-def info(package: Path, as_json: bool) -> None:
+def info(package: Path, backend: str | None, as_json: bool) -> None:
     """Say what PACKAGE is: its checkpoint, speakers, languages, codec, defaults, graphs and sizes.
 
     \b
-    Example:
+    Examples:
       qwen3-tts-ncnn info models/tiny
+      qwen3-tts-ncnn info models/tiny --backend vulkan
     """
     opened = Package.open(package)
     manifest, total = opened.manifest, folder_size(opened.folder)
+    placed = None if backend is None else backend_record(opened, backend)
     if as_json:
-        print_json(_record(manifest, total))
+        print_json(_record(manifest, total) | ({} if placed is None else {"backend": placed}))
         return
     screen = console()
     with standard_output():
         screen.print(_facts(manifest), "", _files(manifest, total), sep="\n")
+        if placed is not None:
+            screen.print("", backend_table(placed), sep="\n")
 
 
 def _record(manifest: CodecManifest, total: int) -> dict[str, Any]:

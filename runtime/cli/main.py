@@ -19,7 +19,7 @@ COMMANDS = "qwen3_tts_ncnn.commands"
 """The entry-point group that commands are found through."""
 
 # In the order in which a new user needs them; commands of other distributions follow by name.
-_ORDER = ("convert", "speak", "clone", "codec", "info", "verify", "parity", "bench", "checkpoint")
+_ORDER = ("convert", "speak", "clone", "codec", "devices", "info", "verify", "parity", "bench", "checkpoint")
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 

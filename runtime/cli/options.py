@@ -18,6 +18,8 @@ threads_option = click.option(
     "--threads", type=click.IntRange(min=1), help="CPU threads; all physical cores if not given."
 )
 
+verbose_option = click.option("--verbose", is_flag=True, help="Let ncnn's own lines through to standard error.")
+
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Tell what was made as one JSON object on standard output."
 )
@@ -29,6 +31,19 @@ max_reference_option = click.option(
     show_default=True,
     help="Refuse a longer recording.",
 )
+
+
+def backend_options(command: Command) -> Command:
+    """Adds `backend`, what runs where, and `verbose`: keyword arguments of `TTS.load`."""
+    backend = click.option(
+        "--backend",
+        default="cpu",
+        show_default=True,
+        help="Where graphs run: cpu, vulkan (all on a GPU), hybrid (codec and encoders on a GPU), auto (hybrid where "
+        "there is a discrete GPU), or some graphs, such as codec_decoder=vulkan. vulkan:1 is the device of that index "
+        "or name; `devices` lists them.",
+    )
+    return backend(verbose_option(command))
 
 
 def sound_output_options(command: Command) -> Command:

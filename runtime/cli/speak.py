@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from qwen3_tts_ncnn.runtime.cli.options import json_option, sound_output_options, threads_option
+from qwen3_tts_ncnn.runtime.cli.options import backend_options, json_option, sound_output_options, threads_option
 from qwen3_tts_ncnn.runtime.cli.output import print_json, tell
 from qwen3_tts_ncnn.runtime.cli.progress import SpeechProgress
 from qwen3_tts_ncnn.runtime.cli.sampling_options import sampling_options, stopping_options
@@ -73,6 +73,7 @@ class _Request:
 )
 @stopping_options
 @keeping_options
+@backend_options
 @threads_option
 @json_option
 def speak(
@@ -85,6 +86,8 @@ def speak(
     first_chunk: int | None,
     chunk: int | None,
     language: str,
+    backend: str,
+    verbose: bool,
     threads: int | None,
     as_json: bool,
     **options: Any,
@@ -116,7 +119,7 @@ def speak(
     if keeping is not None:
         keeping.check(request.text)
     with SpeechProgress(manifest.codec) as progress:
-        tts = TTS.load(package, threads=threads)
+        tts = TTS.load(package, backend=backend, threads=threads, verbose=verbose)
         if given.recording is not None:
             progress.cloning()
             voice = given.recording.clone(tts)

@@ -14,7 +14,7 @@ from qwen3_tts_ncnn.runtime.cli.main import cli
 from qwen3_tts_ncnn.runtime.package import Package
 from tests.cli.command_line import MODULE, only_line, process, refusal, run
 
-COMMANDS = ["convert", "speak", "clone", "codec", "info", "verify", "parity", "bench", "checkpoint"]
+COMMANDS = ["convert", "speak", "clone", "codec", "devices", "info", "verify", "parity", "bench", "checkpoint"]
 
 
 def raising(error: BaseException) -> object:

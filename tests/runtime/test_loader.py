@@ -3,7 +3,6 @@
 from dataclasses import replace
 from pathlib import Path
 
-import ncnn
 import pytest
 
 from qwen3_tts_ncnn.runtime.errors import PackageError
@@ -14,7 +13,7 @@ from tests.runtime.manifests import CODEC_ENCODER, SPEAKER_ENCODER, base_manifes
 
 
 def loader(folder: Path, manifest: Manifest) -> Loader:
-    return Loader(Package.open(write_package(folder, {}, manifest)), ncnn.Option())
+    return Loader(Package.open(write_package(folder, {}, manifest)), threads=1)
 
 
 def test_encoders_that_hear_another_rate_are_refused(tmp_path: Path) -> None:
