@@ -113,7 +113,7 @@ class TTS:
         )
 
     def drop_encoders(self) -> None:
-        """Frees what only prompts and recordings need, until they are used again: 25 and 190 MB of an official model."""
+        """Frees what only prompts and recordings need, until they come again: 25 and 190 MB of an official model."""
         self._talker.drop_text_embed()
         self._speaker_encoder.drop()
         self.codec.drop_encoder()
