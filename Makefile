@@ -54,7 +54,7 @@ parity-full: env
 
 bench: $(BENCH_NAME)-int8/model.json
 	$(TTS) bench $(BENCH_NAME)-int8 $(BENCH_NAME)-fp32 --checkpoint $(BENCH_NAME) \
-		$(BENCH_TEXT) --positions 50,2000 --chart $(BENCH)/bench.png --json $(BENCH)/bench.json
+		$(BENCH_TEXT) --rounds 3 --frames 40 --positions 50,2000 --chart $(BENCH)/bench.png --json $(BENCH)/bench.json
 
 profile: $(BENCH_NAME)-int8/model.json
 	$(BIN)/python -m qwen3_tts_ncnn.parity.bench.profile $(BENCH_NAME)-int8 $(BENCH_TEXT)
