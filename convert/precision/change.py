@@ -9,7 +9,7 @@ from qwen3_tts_ncnn.convert.export.bound import Bound
 from qwen3_tts_ncnn.convert.output_folder import check_output_folder, staged
 from qwen3_tts_ncnn.convert.package_files import list_files, share_files
 from qwen3_tts_ncnn.convert.precision.check import COSINE_BOUND, check_cosine
-from qwen3_tts_ncnn.convert.precision.formats import FP32, Formats, WeightFormat
+from qwen3_tts_ncnn.convert.precision.formats import FP32, Formats
 from qwen3_tts_ncnn.convert.precision.rewrite import rewrite_graph
 from qwen3_tts_ncnn.convert.report import GraphReport, OnGraph
 from qwen3_tts_ncnn.runtime.errors import ModeError, OptionError, OutputError, PackageError
@@ -22,7 +22,7 @@ class FormatStep:
     """A graph that gets other weights."""
 
     name: str
-    weights: WeightFormat
+    weights: GraphInfo
     bound: Bound = COSINE_BOUND
 
 
@@ -55,7 +55,7 @@ def convert_package(
     if output.exists() and output.samefile(source):
         raise OutputError(f"{output} is the package itself: choose another folder")
     for name, graph in manifest.graphs.items():
-        if graph != GraphInfo("fp32"):
+        if graph != FP32:
             raise ModeError(
                 f"{source} has {name} in {graph.precision}: the precision of an fp32 package alone can be changed"
             )
@@ -91,7 +91,7 @@ def change_weights(
         reports.append(GraphReport(step.name, measured, step.bound))
         if on_graph:
             on_graph(number, first + len(steps), step, measured)
-    graphs = manifest.graphs | {step.name: GraphInfo(step.weights.precision, step.weights.block) for step in steps}
+    graphs = manifest.graphs | {step.name: step.weights for step in steps}
     # What was measured of the fp32 package does not hold for this one.
     fresh = replace(manifest, graphs=graphs, files=list_files(target), quality=None)
     write_manifest(fresh, target)

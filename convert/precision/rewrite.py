@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.convert.export.param import Layer, read_param, write_param
 from qwen3_tts_ncnn.convert.precision.blocks import quantize_blocks, to_bf16
-from qwen3_tts_ncnn.convert.precision.formats import BLOCKS, WeightFormat
+from qwen3_tts_ncnn.convert.precision.formats import BLOCKS
 from qwen3_tts_ncnn.convert.precision.model_bin import (
     BF16_TAG,
     FP32_TAG,
@@ -24,6 +24,7 @@ from qwen3_tts_ncnn.convert.precision.model_bin import (
     Weight,
     read_weights,
 )
+from qwen3_tts_ncnn.runtime.manifest import GraphInfo
 
 # ncnn's `18=` of a Gemm: 2, or, for blocks, bits · 100 + the number of the block size, without input scales.
 _INT8_ROWS, _INT8_BLOCKS = 2, 800
@@ -32,7 +33,7 @@ _INT8_ROWS, _INT8_BLOCKS = 2, 800
 _C_OF_ROWS = 1
 
 
-def rewrite_graph(name: str, source: Path, target: Path, weights: WeightFormat) -> None:
+def rewrite_graph(name: str, source: Path, target: Path, weights: GraphInfo) -> None:
     """Writes graph `name` of folder `source` into folder `target` with its Gemm weights in another format.
 
     Raises `ConversionError` for a graph that is not a float32 one of the kinds known.

@@ -2,8 +2,9 @@
 
 import pytest
 
-from qwen3_tts_ncnn.convert.precision.formats import BF16, BLOCKS, FP32, RECOMMENDED, WeightFormat, parse_formats
+from qwen3_tts_ncnn.convert.precision.formats import BF16, BLOCKS, FP32, RECOMMENDED, parse_formats
 from qwen3_tts_ncnn.runtime.errors import OptionError
+from qwen3_tts_ncnn.runtime.manifest import GraphInfo
 
 GRAPHS = "talker_decoder, talker_codec_head, predictor_decoder, predictor_heads"
 
@@ -13,13 +14,13 @@ GRAPHS = "talker_decoder, talker_codec_head, predictor_decoder, predictor_heads"
     [
         ("fp32", FP32),
         ("bf16", BF16),
-        ("int8/32", WeightFormat("int8", 32)),
-        ("int8/64", WeightFormat("int8", 64)),
-        ("int8/128", WeightFormat("int8", 128)),
-        ("int8/row", WeightFormat("int8", None)),
+        ("int8/32", GraphInfo("int8", 32)),
+        ("int8/64", GraphInfo("int8", 64)),
+        ("int8/128", GraphInfo("int8", 128)),
+        ("int8/row", GraphInfo("int8", None)),
     ],
 )
-def test_a_word_is_the_format_of_every_graph_that_may_change(word: str, expected: WeightFormat) -> None:
+def test_a_word_is_the_format_of_every_graph_that_may_change(word: str, expected: GraphInfo) -> None:
     assert parse_formats([word]) == (word.partition("/")[0], dict.fromkeys(RECOMMENDED, expected))
 
 
@@ -27,7 +28,7 @@ def test_int8_alone_is_what_is_recommended_for_each_graph() -> None:
     assert parse_formats(["int8"]) == ("int8", RECOMMENDED)
     assert list(RECOMMENDED) == GRAPHS.split(", ")
     for weights in RECOMMENDED.values():
-        assert weights in (FP32, BF16, *(WeightFormat("int8", block) for block in (None, *BLOCKS)))
+        assert weights in (FP32, BF16, *(GraphInfo("int8", block) for block in (None, *BLOCKS)))
 
 
 def test_a_mix_may_be_changed_without_the_recommendation() -> None:
@@ -40,7 +41,7 @@ def test_what_is_said_of_one_graph_counts_more_wherever_it_is_said() -> None:
     mixed = {
         "talker_decoder": RECOMMENDED["talker_decoder"],
         "talker_codec_head": BF16,
-        "predictor_decoder": WeightFormat("int8"),
+        "predictor_decoder": GraphInfo("int8"),
         "predictor_heads": FP32,
     }
     words = ["predictor_heads=fp32", "talker_codec_head=bf16", "predictor_decoder=int8/row"]

@@ -7,10 +7,11 @@ import pytest
 from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.convert.precision.blocks import dequantize_blocks, quantize_blocks, to_bf16
-from qwen3_tts_ncnn.convert.precision.formats import BF16, BLOCKS, WeightFormat
+from qwen3_tts_ncnn.convert.precision.formats import BF16, BLOCKS
 from qwen3_tts_ncnn.convert.precision.rewrite import rewrite_graph
 from qwen3_tts_ncnn.runtime.cpu import cpu_options
 from qwen3_tts_ncnn.runtime.graph import Graph
+from qwen3_tts_ncnn.runtime.manifest import GraphInfo
 from qwen3_tts_ncnn.runtime.mat import Floats
 
 Doubles = NDArray[np.float64]
@@ -18,7 +19,7 @@ Doubles = NDArray[np.float64]
 # (N, K): K a multiple of every block, of some, of none, odd, and smaller than all.
 SHAPES = [(24, 256), (7, 64), (48, 300), (5, 100), (9, 77), (16, 20)]
 
-ROW = WeightFormat("int8", None)
+ROW = GraphInfo("int8", None)
 
 # Numbers of rows that ncnn packs by 16, by 4, and not at all.
 COUNTS = (1, 2, 5, 16, 20)
@@ -41,7 +42,7 @@ class Linear:
         added = b"" if self.bias is None else bytes(4) + self.bias.tobytes()
         (folder / "linear.bin").write_bytes(bytes(4) + self.weight.tobytes() + added)
 
-    def rewritten(self, weights: WeightFormat, threads: int = 1) -> Graph:
+    def rewritten(self, weights: GraphInfo, threads: int = 1) -> Graph:
         """The same graph in another format, loaded."""
         target = self.folder / "target"
         target.mkdir(exist_ok=True)
@@ -89,7 +90,7 @@ def test_an_int8_gemm_is_that_of_the_dequantised_weights(
     tmp_path: Path, shape: tuple[int, int], block: int, bias: bool
 ) -> None:
     linear = Linear(tmp_path, shape, bias=bias)
-    graph = linear.rewritten(WeightFormat("int8", block))
+    graph = linear.rewritten(GraphInfo("int8", block))
     weight = dequantize_blocks(*quantize_blocks(linear.weight, block), block)
     for count in COUNTS:
         x = rows(count, shape[1])
@@ -122,12 +123,12 @@ def test_a_row_beside_a_much_larger_one_is_lost_in_int8_by_rows_and_not_by_block
     small = rows(1, shape[1]) + np.float32(1e-3)
     both = np.concatenate((small, rows(1, shape[1])[:, ::-1] * np.float32(1e4)))
     alone, beside = {}, {}
-    for weights in (ROW, WeightFormat("int8", 64)):
+    for weights in (ROW, GraphInfo("int8", 64)):
         graph = linear.rewritten(weights)
         alone[weights], beside[weights] = (graph.run({"x": x}, "y")[0] for x in (small, both))
     assert np.array_equal(beside[ROW], linear.bias)
     assert not np.allclose(alone[ROW], linear.bias)
-    assert np.array_equal(beside[WeightFormat("int8", 64)], alone[WeightFormat("int8", 64)])
+    assert np.array_equal(beside[GraphInfo("int8", 64)], alone[GraphInfo("int8", 64)])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -154,7 +155,7 @@ def test_a_bf16_gemm_is_that_of_the_rounded_weights(tmp_path: Path, shape: tuple
 
 @pytest.mark.parametrize(("block", "kind"), [(32, 800), (64, 801), (128, 802)])
 def test_the_text_differs_by_one_number(tmp_path: Path, block: int, kind: int) -> None:
-    Linear(tmp_path, (5, 100), bias=True).rewritten(WeightFormat("int8", block))
+    Linear(tmp_path, (5, 100), bias=True).rewritten(GraphInfo("int8", block))
     before = (tmp_path / "linear.param").read_text().split()
     assert (tmp_path / "target" / "linear.param").read_text().split() == [*before, f"18={kind}"]
 
@@ -182,7 +183,7 @@ def test_the_file_by_rows_is_tagged_values_then_bias_then_a_scale_a_row(tmp_path
 
 def test_the_int8_file_is_values_then_bias_then_scales(tmp_path: Path) -> None:
     linear = Linear(tmp_path, (5, 33), bias=True)
-    linear.rewritten(WeightFormat("int8", 32))
+    linear.rewritten(GraphInfo("int8", 32))
     assert linear.bias is not None
     values, scales = quantize_blocks(linear.weight, 32)
     padding = bytes(3)  # 165 values, to a multiple of four
@@ -192,7 +193,7 @@ def test_the_int8_file_is_values_then_bias_then_scales(tmp_path: Path) -> None:
 
 
 def test_norms_stay_as_they_are(tmp_path: Path, tiny_package: Path) -> None:
-    for weights in (BF16, WeightFormat("int8", 64), ROW):
+    for weights in (BF16, GraphInfo("int8", 64), ROW):
         rewrite_graph("talker_decoder", tiny_package, tmp_path, weights)
         norm = np.fromfile(tiny_package / "talker_decoder.bin", "<f4", 64)  # the first layer with weights
         assert np.array_equal(np.fromfile(tmp_path / "talker_decoder.bin", "<f4", 64), norm)
