@@ -9,9 +9,9 @@ from torch import Tensor, nn
 from qwen3_tts_ncnn.convert.checkpoint.config import DecoderConfig
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export.bound import Bound
+from qwen3_tts_ncnn.convert.export.decoding import decode
 from qwen3_tts_ncnn.runtime.codec_decoder import CodecDecoder
 from qwen3_tts_ncnn.runtime.graph import Graph
-from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.manifest import CodecShape, Decoder
 from qwen3_tts_ncnn.runtime.mat import Floats
 
@@ -99,7 +99,7 @@ def run_mimi(graph: Graph, example: Sequence[Tensor], inputs: Sequence[str], out
 
 
 def run_decoder(config: DecoderConfig) -> Runner:
-    """Prefill of all but the last three rows, then three single steps through the KV cache."""
+    """As `decode`: a prefill, and single steps through the KV cache."""
     shape = Decoder(
         layers=config.num_hidden_layers,
         hidden_size=config.hidden_size,
@@ -109,11 +109,7 @@ def run_decoder(config: DecoderConfig) -> Runner:
     )
 
     def run(graph: Graph, example: Sequence[Tensor], inputs: Sequence[str], outputs: Sequence[str]) -> list[Floats]:
-        rows = example[0].squeeze(0).numpy()
-        decoder = CachedDecoder(graph, shape)
-        cache = decoder.cache(len(rows))
-        pieces = np.split(rows, range(len(rows) - 3, len(rows)))
-        return [np.concatenate([decoder.forward(piece, cache) for piece in pieces])]
+        return [decode(graph, shape, example[0].squeeze(0).numpy())]
 
     return run
 

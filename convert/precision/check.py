@@ -7,10 +7,10 @@ import numpy as np
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export.bound import Bound
+from qwen3_tts_ncnn.convert.export.decoding import decode
 from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
 from qwen3_tts_ncnn.runtime.graph import Graph
-from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.manifest import Decoder
 from qwen3_tts_ncnn.runtime.mat import Floats
 
@@ -33,7 +33,7 @@ def check_cosine(
     for folder, precision in zip(folders, precisions, strict=True):
         option = cpu_options(thread_count(None), precision)
         graph = Graph(folder / f"{name}.param", folder / f"{name}.bin", option)
-        outputs.append(_heads(graph, folder, rows) if decoder is None else _decode(graph, decoder, rows))
+        outputs.append(_heads(graph, folder, rows) if decoder is None else decode(graph, decoder, rows))
     lowest = min(_cosine(*pair) for pair in zip(*outputs, strict=True))
     if not COSINE_BOUND.holds(lowest):
         raise ConversionError(
@@ -41,14 +41,6 @@ def check_cosine(
             f"expected at least {COSINE_BOUND.limit:g}; please report it"
         )
     return lowest
-
-
-def _decode(graph: Graph, shape: Decoder, rows: Floats) -> Floats:
-    """Prefill of all rows but the last three, then three single steps."""
-    decoder = CachedDecoder(graph, shape)
-    cache = decoder.cache(len(rows))
-    pieces = np.split(rows, range(len(rows) - 3, len(rows)))
-    return np.concatenate([decoder.forward(piece, cache) for piece in pieces])
 
 
 def _heads(graph: Graph, folder: Path, rows: Floats) -> Floats:
