@@ -91,7 +91,9 @@ class _Conversion:
     def write(self, folder: Path, on_graph: OnGraph | None) -> list[GraphReport]:
         """Everything into an empty folder."""
         if not self._steps:
-            return self._write_fp32(folder, on_graph)[0]
+            reports, manifest = self._write_fp32(folder, on_graph)
+            write_manifest(manifest, folder)
+            return reports
         whole = folder / ".fp32"
         whole.mkdir()
         reports, manifest = self._write_fp32(whole, on_graph)
@@ -101,6 +103,7 @@ class _Conversion:
         return reports + changed
 
     def _write_fp32(self, folder: Path, on_graph: OnGraph | None) -> tuple[list[GraphReport], CodecManifest]:
+        """Everything but the manifest, which is handed out."""
         reports = []
         if self._speech:
             text = build_tokenizer_json(self._speech.folder)
@@ -115,9 +118,7 @@ class _Conversion:
                 on_graph(number, total, plan, measured)
         self._write_tables(folder)
         self._refuse_left_over()
-        manifest = replace(self._manifest(), files=list_files(folder))
-        write_manifest(manifest, folder)
-        return reports, manifest
+        return reports, replace(self._manifest(), files=list_files(folder))
 
     def _write_tables(self, folder: Path) -> None:
         if self._speech:

@@ -2,17 +2,18 @@
 
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from qwen3_tts_ncnn.runtime.manifest import MANIFEST, FileInfo
 from qwen3_tts_ncnn.runtime.package import file_sha256
 
 
-def list_files(folder: Path) -> dict[str, FileInfo]:
-    """Size and sha256 of every file of a package but its manifest, sorted by name."""
+def list_files(folder: Path, known: Mapping[str, FileInfo] = MappingProxyType({})) -> dict[str, FileInfo]:
+    """Size and sha256 of every file of a package but its manifest, sorted by name; `known` ones are not read again."""
     paths = sorted(path for path in folder.iterdir() if path.is_file() and path.name != MANIFEST)
-    return {path.name: FileInfo(path.stat().st_size, file_sha256(path)) for path in paths}
+    return {path.name: known.get(path.name) or FileInfo(path.stat().st_size, file_sha256(path)) for path in paths}
 
 
 def share_files(source: Path, target: Path, names: Iterable[str]) -> None:

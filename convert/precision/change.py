@@ -78,11 +78,13 @@ def change_weights(
 ) -> list[GraphReport]:
     """Fills the empty folder `target` with the package of `source`, whose manifest this is, with other weights.
 
-    `first` graphs were told of before. Raises `ConversionError`.
+    The manifest's sums must be true, for those of the files that stay are taken over. `first` graphs were told of
+    before. Raises `ConversionError`.
     """
     reports = []
     changed = {f"{step.name}.{part}" for step in steps for part in ("param", "bin")}
-    share_files(source, target, (name for name in manifest.files if name not in changed))
+    kept = {name: file for name, file in manifest.files.items() if name not in changed}
+    share_files(source, target, kept)
     for number, step in enumerate(steps, start=first + 1):
         if on_graph:
             on_graph(number, first + len(steps), step, None)
@@ -93,7 +95,7 @@ def change_weights(
             on_graph(number, first + len(steps), step, measured)
     graphs = manifest.graphs | {step.name: step.weights for step in steps}
     # What was measured of the fp32 package does not hold for this one.
-    fresh = replace(manifest, graphs=graphs, files=list_files(target), quality=None)
+    fresh = replace(manifest, graphs=graphs, files=list_files(target, kept), quality=None)
     write_manifest(fresh, target)
     return reports
 
