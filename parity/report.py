@@ -1,6 +1,5 @@
 """What a comparison found, for people and for programs."""
 
-import importlib.metadata
 import json
 import math
 from collections.abc import Sequence
@@ -13,6 +12,7 @@ from rich.text import Text
 from qwen3_tts_ncnn.parity.cases import Case
 from qwen3_tts_ncnn.parity.compare import CaseReport, TokenMismatch
 from qwen3_tts_ncnn.parity.heard import HeardReport
+from qwen3_tts_ncnn.parity.versions import installed
 
 VERSIONS_OF = ("qwen3-tts-ncnn", "ncnn", "torch", "transformers", "qwen-tts")
 STYLES = {"equal": "green", "near tie": "yellow", "different": "red"}
@@ -20,13 +20,7 @@ STYLES = {"equal": "green", "near tie": "yellow", "different": "red"}
 
 def versions() -> dict[str, str]:
     """Distribution → installed version, of all that had a hand in the result; nothing about the machine."""
-    found = {}
-    for name in VERSIONS_OF:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            found[name] = "absent"
-    return found
+    return dict.fromkeys(VERSIONS_OF, "absent") | installed(VERSIONS_OF)
 
 
 def print_table(reports: Sequence[CaseReport], console: Console) -> None:

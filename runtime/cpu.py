@@ -23,6 +23,11 @@ def cpu_options(threads: int, precision: str = "fp32") -> ncnn.Option:
     return option
 
 
+def allowed_cores() -> int:
+    """The cores that this process may run on, the two of a core with two threads counted apart."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def thread_count(threads: int | None) -> int:
     """The number of threads to use: the one asked for, or the physical cores this process may run on.
 
@@ -30,8 +35,7 @@ def thread_count(threads: int | None) -> int:
     Raises `OptionError` for less than one, and for more than any processor has: OpenMP crashes on some such numbers.
     """
     if threads is None:
-        allowed = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        return max(1, min(int(ncnn.get_physical_cpu_count()), allowed))
+        return max(1, min(int(ncnn.get_physical_cpu_count()), allowed_cores()))
     if threads < 1:
         raise OptionError(f"threads is {threads}, expected 1 or more: leave it out to use the physical cores")
     if threads > _MOST_THREADS:

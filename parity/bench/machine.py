@@ -1,11 +1,13 @@
 """What the figures were measured on."""
 
-import importlib.metadata
 import os
 import platform
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from qwen3_tts_ncnn.parity.versions import installed
+from qwen3_tts_ncnn.runtime.cpu import allowed_cores
 
 VERSIONS_OF = ("qwen3-tts-ncnn", "ncnn", "torch", "transformers", "qwen-tts", "numpy")
 
@@ -30,10 +32,10 @@ class Machine:
         """The one that this runs on."""
         return cls(
             processor=_processor(),
-            cores=len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1,
+            cores=allowed_cores(),
             system=f"{platform.system()} {platform.release()} {platform.machine()}",
             python=platform.python_version(),
-            versions=_versions(),
+            versions=installed(VERSIONS_OF),
             environment={name: value for name, value in sorted(os.environ.items()) if name.startswith(SETTINGS)},
             huge_pages=_read(Path("/sys/kernel/mm/transparent_hugepage/enabled")),
         )
@@ -55,16 +57,6 @@ def _processor() -> str:
         if name.strip() == "model name":
             return value.strip()
     return platform.processor() or platform.machine()
-
-
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in VERSIONS_OF:
-        try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
-            continue
-    return found
 
 
 def _read(path: Path) -> str | None:
