@@ -65,7 +65,7 @@ class Engine:
             sample_rate=self._manifest.codec.sample_rate,
             codes=utterance.codes,
             selections=np.array(generation.selections, dtype=np.int32),
-            stop=str(utterance.stopped or generation.stop or StopReason.LIMIT),
+            stop=_stop(generation, utterance.stopped),
         )
 
     def blocks(self, runs: Iterable[Run], sizes: Iterator[int], waiting: int) -> Generator[Utterance, None, str]:
@@ -85,7 +85,7 @@ class Engine:
                 for block in decode_blocks(frames, codec, sizes, run.new_watchdog(), run.on_frame):
                     stopped = block.stopped
                     yield block
-            stops.append(str(stopped or generation.stop or StopReason.LIMIT))
+            stops.append(_stop(generation, stopped))
         return first_stop(stops)
 
     def _pause(self) -> Utterance:
@@ -106,3 +106,8 @@ class Engine:
         if voice not in self._primed:
             self._primed[voice] = prime(voice.codes, self._talker, self._predictor, self._codec)
         return self._primed[voice]
+
+
+def _stop(generation: Generation, stopped: StopReason | None) -> str:
+    """What ended a run: the watchdog, else the model or the limit."""
+    return str(stopped or generation.stop or StopReason.LIMIT)

@@ -49,9 +49,8 @@ class RowTable:
         Raises `PackageError` when the file is not such a one.
         """
         table = cls(file, rows, width, "f32", offset=len(_NCNN_TAG))
-        with file.open("rb") as start:
-            if start.read(len(_NCNN_TAG)) != _NCNN_TAG:
-                raise PackageError(f"{file} is not a table of float32 rows: convert the checkpoint again")
+        if table._file.read(len(_NCNN_TAG)) != _NCNN_TAG:
+            raise PackageError(f"{file} is not a table of float32 rows: convert the checkpoint again")
         return table
 
     def __len__(self) -> int:

@@ -62,7 +62,6 @@ def _record(manifest: CodecManifest, total: int) -> dict[str, Any]:
         "quality",
     )
     record = {name: whole[name] for name in kept if name in whole}
-    record["made_with"] = whole["made_with"]
     record["codec"] = {name: value for name, value in whole["codec"].items() if name != "states"}
     if isinstance(manifest, Manifest):
         record["languages"] = [AUTO, *manifest.languages]

@@ -1,6 +1,5 @@
 """`qwen3-tts-ncnn speak`: a text to a sound file."""
 
-import inspect
 import secrets
 import warnings
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from qwen3_tts_ncnn.runtime.cli.voice_keeping import VoiceKeeping, keeping_optio
 from qwen3_tts_ncnn.runtime.manifest import Manifest
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.request import generation_options, language_id, speaker_name
+from qwen3_tts_ncnn.runtime.speech_options import CHOICES
 from qwen3_tts_ncnn.runtime.speech_warning import STOPPED, SpeechWarning
 from qwen3_tts_ncnn.runtime.tokenizer import check_text
 from qwen3_tts_ncnn.runtime.tts import TTS
@@ -36,8 +36,6 @@ _REMEDIES = {
     "repeat": "try another --seed, or --retry 2; --no-watchdog lets it go on",
     "silence": "try another --seed, or --retry 2; --no-watchdog lets it go on",
 }
-
-_CHOICES = inspect.signature(generation_options).parameters
 
 
 @dataclass(frozen=True)
@@ -144,8 +142,7 @@ def _check_request(package: Path, request: _Request) -> tuple[Manifest, Voice | 
     manifest = Package.open(package).speech
     voice = request.voice.check(manifest)
     language_id(manifest, request.language, _speaker(manifest, request.voice))
-    choices = {name: value for name, value in request.options.items() if name in _CHOICES}
-    generation_options(manifest.sampling, **choices)
+    generation_options(manifest.sampling, **{name: request.options[name] for name in ("greedy", *CHOICES)})
     return manifest, voice
 
 

@@ -76,16 +76,16 @@ def stream_sound(tts: TTS, text: str, sound: SoundOutput, options: Mapping[str, 
 
     The time that the reader takes, a player as long as it plays, is not the computer's and does not count.
     """
-    begun, waited, first, count = time.perf_counter(), 0.0, 0.0, 0
+    begun, computed, first, count = time.perf_counter(), 0.0, 0.0, 0
     with tts.stream(text, **options) as stream:
         for samples in stream:
-            waited += time.perf_counter() - begun
+            computed += time.perf_counter() - begun
             if not count:
-                first = waited
+                first = computed
                 sound.begin(stream.sample_rate)
             sound.go_on(samples, stream.sample_rate)
             count += len(samples)
             begun = time.perf_counter()
-        waited += time.perf_counter() - begun
+        computed += time.perf_counter() - begun
     assert stream.stop is not None  # it has come to its end
-    return Spoken(count / stream.sample_rate, stream.sample_rate, len(stream.codes), stream.stop, waited, first)
+    return Spoken(count / stream.sample_rate, stream.sample_rate, len(stream.codes), stream.stop, computed, first)
