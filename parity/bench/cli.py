@@ -62,7 +62,7 @@ class Positions(click.ParamType[tuple[int, ...]]):
     type=click.IntRange(min=1),
     default=FRAMES,
     show_default=True,
-    help="Cut a run after this many frames of 80 ms.",
+    help="Frames of 80 ms that everybody makes; EOS is held off.",
 )
 @click.option("--positions", type=Positions(), default=(), help="Time a frame at these rows of the KV cache too.")
 @click.option(
@@ -192,8 +192,5 @@ def _hand_out(report: Report, json_file: str | None, chart: Path | None) -> None
     if json_file is not None:
         write_beside(Path(json_file), (to_json(report) + "\n").encode())
         tell(f"wrote {json_file}")
-    screen = console()
-    if not screen.is_terminal:
-        screen.width = PLAIN_WIDTH
     with standard_output():
-        print_report(report, screen)
+        print_report(report, console(plain_width=PLAIN_WIDTH))

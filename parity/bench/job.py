@@ -20,12 +20,12 @@ FIRST_CHUNK = 4
 
 @dataclass(frozen=True)
 class Job:
-    """One text, who speaks it, and how long at most.
+    """One text, who speaks it, and how long.
 
     Attributes:
         speaker, language, instruct, transcript: as `Case` has them.
         reference: path of the recording to clone.
-        frames: where a run is cut if EOS has not come.
+        frames: how many everybody makes, for EOS is held off.
         threads: CPU threads of every contestant.
         backend: where the packages' graphs run, as `TTS.load` has it.
         huge_pages: whether packages put their weights on huge pages.

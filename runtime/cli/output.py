@@ -16,11 +16,14 @@ _PLAIN_WIDTH = 120  # columns where the output is no terminal, so that no row of
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that prints text as it is: no markup, no colours guessed from the content."""
+def console(*, stderr: bool = False, plain_width: int = _PLAIN_WIDTH) -> Console:
+    """A console that prints text as it is: no markup, no colours guessed from the content.
+
+    `plain_width` are its columns where it is no terminal.
+    """
     made = Console(stderr=stderr, markup=False, highlight=False, emoji=False)
     if not made.is_terminal:
-        made.width = _PLAIN_WIDTH
+        made.width = plain_width
     return made
 
 
