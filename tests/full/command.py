@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 from tests.full.memory import Peak, Watch
 
-_PROGRAM = "from qwen3_tts_ncnn.runtime.cli.main import main; main()"
+PROGRAM = "from qwen3_tts_ncnn.runtime.cli.main import main; main()"
+"""What `python -c` runs in place of the installed command, whose environment may be another."""
 
 
 class Run(NamedTuple):
@@ -26,7 +27,7 @@ def command(*arguments: str | Path) -> Run:
     """Runs `qwen3-tts-ncnn` and shows what it says. It must succeed."""
     begin, used = time.monotonic(), _children_s_seconds()
     process = subprocess.Popen(
-        [sys.executable, "-c", _PROGRAM, *map(str, arguments)],
+        [sys.executable, "-c", PROGRAM, *map(str, arguments)],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

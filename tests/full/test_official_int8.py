@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.full.command import command
+from tests.full.command import PROGRAM, command
 from tests.full.memory import AVAILABLE, Watch, resident
 
 pytestmark = [
@@ -20,7 +20,6 @@ pytestmark = [
 MEGABYTE = 10**6
 GIGABYTE = 10**9
 BYTES_A_SECOND = 24_000 * 2
-PROGRAM = "from qwen3_tts_ncnn.runtime.cli.main import main; main()"
 SENTENCE = "Good evening, and welcome to the night train, which takes us through the mountains and down to the sea. "
 HOW = ("--speaker", "serena", "--language", "english", "--seed", "1", "--no-watchdog", "--no-budget")
 

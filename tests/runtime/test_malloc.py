@@ -28,6 +28,7 @@ def test_a_system_without_it_is_left_alone(monkeypatch: pytest.MonkeyPatch, erro
         monkeypatch.setattr(ctypes, "CDLL", library)
         malloc._trim.cache_clear()
         malloc.hand_back()
+        assert malloc._trim()(0) is None
 
 
 @pytest.fixture(autouse=True)
