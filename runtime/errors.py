@@ -34,7 +34,7 @@ class AudioError(TTSError):
 
 
 class FormatError(TTSError):
-    """Codes, or a `.rvq`, `.voice` or `.spk` file, are not what their format says."""
+    """Codes, or a `.rvq`, `.voice`, `.spk` or `.param` file, are not what their format says."""
 
 
 class NumericalError(TTSError):

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export.check import check_graph, expected_outputs
 from qwen3_tts_ncnn.convert.export.kv_cache import add_kv_cache
-from qwen3_tts_ncnn.convert.export.param import ParamGraph, read_param, write_param
 from qwen3_tts_ncnn.convert.export.pnnx import convert_trace, trace
 from qwen3_tts_ncnn.convert.export.structure import check_structure
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
 from qwen3_tts_ncnn.runtime.errors import PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
+from qwen3_tts_ncnn.runtime.param import ParamGraph, read_param, write_param
 
 if TYPE_CHECKING:
     from qwen3_tts_ncnn.convert.plans import GraphPlan

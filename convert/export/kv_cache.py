@@ -5,7 +5,7 @@ and returns them, one row longer for each new one. The caches are opaque and bel
 """
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
-from qwen3_tts_ncnn.convert.export.param import Layer, ParamGraph
+from qwen3_tts_ncnn.runtime.param import Layer, ParamGraph
 
 _USE_CACHE = 7
 

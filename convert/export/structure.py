@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
-from qwen3_tts_ncnn.convert.export.param import Layer, ParamGraph
+from qwen3_tts_ncnn.runtime.param import Layer, ParamGraph
 
 _FOREIGN = ("pnnx.", "Tensor.", "torch.", "aten::", "prim::", "F.", "nn.")
 _GEMM_ROWS = 7

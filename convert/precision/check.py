@@ -8,11 +8,11 @@ import numpy as np
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export.bound import Bound
 from qwen3_tts_ncnn.convert.export.decoding import decode
-from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.manifest import Decoder
 from qwen3_tts_ncnn.runtime.mat import Floats
+from qwen3_tts_ncnn.runtime.param import read_param
 
 # What a wrong layout gives is near 0. Quality is another question, which `parity --teacher-forced` answers.
 COSINE_BOUND = Bound("cosine", 0.95, at_least=True)

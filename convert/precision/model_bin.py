@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
-from qwen3_tts_ncnn.convert.export.param import Layer, ParamGraph
+from qwen3_tts_ncnn.runtime.param import Layer, ParamGraph
 
 FP32_TAG, BF16_TAG, INT8_TAG = 0, 0x01348B83, 0x000D4B38
 

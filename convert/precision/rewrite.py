@@ -6,7 +6,6 @@ from typing import BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from qwen3_tts_ncnn.convert.export.param import Layer, read_param, write_param
 from qwen3_tts_ncnn.convert.precision.blocks import quantize_blocks, to_bf16
 from qwen3_tts_ncnn.convert.precision.formats import BLOCKS
 from qwen3_tts_ncnn.convert.precision.model_bin import (
@@ -25,6 +24,7 @@ from qwen3_tts_ncnn.convert.precision.model_bin import (
     read_weights,
 )
 from qwen3_tts_ncnn.runtime.manifest import GraphInfo
+from qwen3_tts_ncnn.runtime.param import Layer, read_param, write_param
 
 # ncnn's `18=` of a Gemm: 2, or, for blocks, bits · 100 + the number of the block size, without input scales.
 _INT8_ROWS, _INT8_BLOCKS = 2, 800

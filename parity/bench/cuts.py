@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from qwen3_tts_ncnn.convert.export.param import ParamGraph
+from qwen3_tts_ncnn.runtime.param import ParamGraph
 
 
 @dataclass(frozen=True)

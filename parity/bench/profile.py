@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.table import Table
 
 from qwen3_tts_ncnn import runtime
-from qwen3_tts_ncnn.convert.export.param import ParamGraph, read_param
 from qwen3_tts_ncnn.parity.bench import net_watch
 from qwen3_tts_ncnn.parity.bench.attribution import OUTSIDE, seconds_by_module
 from qwen3_tts_ncnn.parity.bench.cuts import Stage, codec_stages, decoder_stages
@@ -23,6 +22,7 @@ from qwen3_tts_ncnn.runtime import TTS, TTSError
 from qwen3_tts_ncnn.runtime.cli.main import Refusal
 from qwen3_tts_ncnn.runtime.cli.output import console
 from qwen3_tts_ncnn.runtime.package import Package
+from qwen3_tts_ncnn.runtime.param import ParamGraph, read_param
 
 REPEATS = 9
 """Runs up to each cut, to take the least of."""

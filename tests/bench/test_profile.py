@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.parity.bench.attribution import OUTSIDE, seconds_by_module
 from qwen3_tts_ncnn.parity.bench.cuts import Stage, codec_stages, decoder_stages
 from qwen3_tts_ncnn.runtime.manifest import read_manifest
+from qwen3_tts_ncnn.runtime.param import read_param
 
 PROGRAM = "qwen3_tts_ncnn.parity.bench.profile"
 

@@ -4,7 +4,7 @@ import pytest
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export.kv_cache import add_kv_cache, cache_names
-from qwen3_tts_ncnn.convert.export.param import read_param, write_param
+from qwen3_tts_ncnn.runtime.param import read_param, write_param
 
 PLAIN = """7767517
 7 12

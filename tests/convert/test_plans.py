@@ -10,12 +10,12 @@ from qwen3_tts_ncnn.convert.checkpoint.config import CheckpointConfig
 from qwen3_tts_ncnn.convert.checkpoint.weights import Shapes, Weights
 from qwen3_tts_ncnn.convert.export.bound import Bound
 from qwen3_tts_ncnn.convert.export.graph_export import TRACED, export_graph
-from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.convert.modules.codec import state_shapes
 from qwen3_tts_ncnn.convert.modules.decoder import Decoder
 from qwen3_tts_ncnn.convert.plans import GraphPlan
 from qwen3_tts_ncnn.convert.random_checkpoint import write_random_checkpoint
 from qwen3_tts_ncnn.convert.random_checkpoint.presets import PRESETS, configuration_files
+from qwen3_tts_ncnn.runtime.param import read_param
 from tests.convert.graph_plans import plans_of
 
 SMALL, DECODER, ENCODER = (Bound("relative error", limit) for limit in (1e-5, 2e-5, 5e-5))

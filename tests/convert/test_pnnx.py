@@ -13,8 +13,8 @@ from torch import Tensor, nn
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export import pnnx
-from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.convert.export.pnnx import convert_trace, pnnx_executable, trace
+from qwen3_tts_ncnn.runtime.param import read_param
 
 WRITES = """
 import sys

@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from safetensors.torch import load_file
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
-from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.convert.precision.model_bin import BF16_TAG, read_weights
+from qwen3_tts_ncnn.runtime.param import read_param
 
 GEMM = "Gemm gemm_0 1 1 x y 10=-1 2=0 3=1 4=0 5=1 6=1 7=0 8=3 9=4"
 NORM = "RMSNorm norm_0 1 1 x y 0=4 1=1e-06 2=1"

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.convert.precision.change import convert_package
 from qwen3_tts_ncnn.convert.precision.check import COSINE_BOUND
 from qwen3_tts_ncnn.convert.precision.formats import parse_formats
 from qwen3_tts_ncnn.convert.precision.model_bin import GEMM_C_KIND, GEMM_N, read_weights
 from qwen3_tts_ncnn.runtime import TTS
+from qwen3_tts_ncnn.runtime.param import read_param
 from tests.conftest import THREADS, Folder
 
 

@@ -6,8 +6,8 @@ import pytest
 
 from qwen3_tts_ncnn.convert.errors import ConversionError
 from qwen3_tts_ncnn.convert.export.graph_export import TRACED
-from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.convert.export.structure import check_structure
+from qwen3_tts_ncnn.runtime.param import read_param
 from tests.convert.tiny_checkpoint import REFERENCE
 
 LENGTHS = (13, 19, 26, 38)

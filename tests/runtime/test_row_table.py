@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from qwen3_tts_ncnn.convert.export.param import read_param
 from qwen3_tts_ncnn.convert.precision.blocks import to_bf16
 from qwen3_tts_ncnn.runtime.cpu import cpu_options
 from qwen3_tts_ncnn.runtime.errors import PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
+from qwen3_tts_ncnn.runtime.param import read_param
 from qwen3_tts_ncnn.runtime.row_table import RowTable
 
 ROWS, WIDTH = 5, 3

@@ -12,6 +12,7 @@ from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
 from qwen3_tts_ncnn.runtime.manifest import read_manifest
 from qwen3_tts_ncnn.runtime.mat import Floats
+from qwen3_tts_ncnn.runtime.param import read_param, write_param
 from qwen3_tts_ncnn.runtime.vulkan_decoder import JOIN, HostCache, VulkanDecoder
 from qwen3_tts_ncnn.runtime.vulkan_param import key_width, vulkan_param
 
@@ -21,13 +22,13 @@ Decoders = tuple[CachedDecoder, VulkanDecoder]
 @pytest.fixture(scope="module")
 def decoders(tiny_package: Path, tmp_path_factory: pytest.TempPathFactory) -> Decoders:
     param, weights = tiny_package / "talker_decoder.param", tiny_package / "talker_decoder.bin"
-    text, shape = param.read_text(), read_manifest(tiny_package).talker
+    layers, shape = read_param(param.read_text()), read_manifest(tiny_package).talker
     rewritten = tmp_path_factory.mktemp("graph") / "talker_decoder.param"
-    rewritten.write_text(vulkan_param(text, JOIN))
+    rewritten.write_text(write_param(vulkan_param(layers, JOIN)))
     graph = Graph(rewritten, weights, cpu_options(1))
     return (
         CachedDecoder(Graph(param, weights, cpu_options(1)), shape),
-        VulkanDecoder(graph, shape, key_width(text) // shape.head_dim),
+        VulkanDecoder(graph, shape, key_width(layers) // shape.head_dim),
     )
 
 

@@ -10,7 +10,7 @@ import math
 import re
 from dataclasses import dataclass, field
 
-from qwen3_tts_ncnn.convert.errors import ConversionError
+from qwen3_tts_ncnn.runtime.errors import FormatError
 
 MAGIC = "7767517"
 _ARRAY = -23300
@@ -47,26 +47,26 @@ class ParamGraph:
         return [layer for layer in self.layers if layer.type == type]
 
     def rename_blobs(self, names: dict[str, str]) -> None:
-        """Renames blobs everywhere. Raises `ConversionError` when one does not exist or a new name is taken."""
+        """Renames blobs everywhere. Raises `FormatError` when one does not exist or a new name is taken."""
         blobs, targets = set(self.blobs), list(names.values())
         taken = (blobs - names.keys()) | {name for name in targets if targets.count(name) > 1}
         missing, clashing = names.keys() - blobs, taken.intersection(targets)
         if missing or clashing:
-            raise ConversionError(f"cannot rename blobs: missing {sorted(missing)}, already there {sorted(clashing)}")
+            raise FormatError(f"cannot rename blobs: missing {sorted(missing)}, already there {sorted(clashing)}")
         for layer in self.layers:
             layer.inputs = [names.get(blob, blob) for blob in layer.inputs]
             layer.outputs = [names.get(blob, blob) for blob in layer.outputs]
 
 
 def read_param(text: str) -> ParamGraph:
-    """Parses param text. Raises `ConversionError` on anything that is not whole and consistent."""
+    """Parses param text. Raises `FormatError` on anything that is not whole and consistent."""
     lines = text.splitlines()
     if len(lines) < 2 or lines[0].strip() != MAGIC:
-        raise ConversionError(f"not an ncnn param file: it must begin with {MAGIC}")
+        raise FormatError(f"not an ncnn param file: it must begin with {MAGIC}")
     layers = [_read_layer(line) for line in lines[2:] if line.strip()]
     graph = ParamGraph(layers)
     if lines[1].split() != [str(len(graph.layers)), str(len(graph.blobs))]:
-        raise ConversionError(
+        raise FormatError(
             f"param file is cut short: its second line promises {lines[1].strip()} layers and blobs, "
             f"it has {len(graph.layers)} and {len(graph.blobs)}"
         )
@@ -88,11 +88,11 @@ def _read_layer(line: str) -> Layer:
     try:
         inputs, outputs = int(fields[2]), int(fields[3])
     except (IndexError, ValueError):
-        raise ConversionError(f"not a layer line of an ncnn param file: {line!r}") from None
+        raise FormatError(f"not a layer line of an ncnn param file: {line!r}") from None
     blobs = fields[4 : 4 + inputs + outputs]
     rest = " ".join(fields[4 + inputs + outputs :])
     if len(blobs) != inputs + outputs or _PAIR.sub("", rest).strip() or any("=" in blob for blob in blobs):
-        raise ConversionError(f"not a layer line of an ncnn param file: {line!r}")
+        raise FormatError(f"not a layer line of an ncnn param file: {line!r}")
     params = dict(_read_pair(int(id), value) for id, value in _PAIR.findall(rest))
     return Layer(fields[0], fields[1], blobs[:inputs], blobs[inputs:], params)
 
@@ -103,7 +103,7 @@ def _read_pair(id: int, text: str) -> tuple[int, Value]:
     count, *items = text.split(",")
     values = [_read_scalar(item) for item in items]
     if count != str(len(values)) or any(isinstance(value, str) for value in values):
-        raise ConversionError(f"array {id}={text} of an ncnn param file does not hold what its count says")
+        raise FormatError(f"array {id}={text} of an ncnn param file does not hold what its count says")
     return _ARRAY - id, values  # type: ignore[return-value]  # no strings among them: checked above
 
 
@@ -113,7 +113,7 @@ def _read_scalar(text: str) -> Scalar:
     try:
         return float(text) if re.search(r"[.eEnN]", text) else int(text)
     except ValueError:
-        raise ConversionError(f"value {text!r} of an ncnn param file is neither a number nor a quoted string") from None
+        raise FormatError(f"value {text!r} of an ncnn param file is neither a number nor a quoted string") from None
 
 
 def _write_pair(id: int, value: Value) -> str:

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from qwen3_tts_ncnn.convert.errors import ConversionError
-from qwen3_tts_ncnn.convert.export.param import Layer, ParamGraph, Value, read_param, write_param
+from qwen3_tts_ncnn.runtime.errors import FormatError
+from qwen3_tts_ncnn.runtime.param import Layer, ParamGraph, Value, read_param, write_param
 
 TEXT = """7767517
 3 3
@@ -130,7 +130,7 @@ def test_blobs_may_change_names_with_each_other() -> None:
 )
 def test_a_rename_that_cannot_be_is_refused_and_changes_nothing(rename: dict[str, str], said: str) -> None:
     graph = read_param(TEXT)
-    with pytest.raises(ConversionError) as caught:
+    with pytest.raises(FormatError) as caught:
         graph.rename_blobs(rename)
     assert str(caught.value) == f"cannot rename blobs: {said}"
     assert graph == read_param(TEXT)
@@ -166,14 +166,14 @@ def test_a_rename_that_cannot_be_is_refused_and_changes_nothing(rename: dict[str
     ],
 )
 def test_what_is_not_whole_is_refused_in_one_line(text: str) -> None:
-    with pytest.raises(ConversionError) as caught:
+    with pytest.raises(FormatError) as caught:
         read_param(text)
     assert "param file" in str(caught.value)
     assert "\n" not in str(caught.value)
 
 
 def test_a_text_that_is_cut_short_says_what_it_promised() -> None:
-    with pytest.raises(ConversionError) as caught:
+    with pytest.raises(FormatError) as caught:
         read_param("\n".join(TEXT.splitlines()[:4]))
     assert str(caught.value) == (
         "param file is cut short: its second line promises 3 3 layers and blobs, it has 2 and 3"
