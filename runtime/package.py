@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
 from qwen3_tts_ncnn.runtime.errors import ModeError, PackageError
 from qwen3_tts_ncnn.runtime.manifest import MANIFEST, CodecManifest, Manifest, read_manifest
+from qwen3_tts_ncnn.runtime.user_cache import cache_folder
 
 TOKENIZER = "tokenizer.json"
 
@@ -99,10 +99,9 @@ def file_sha256(path: Path) -> str:
 
 
 def _stamp_file(folder: Path) -> Path | None:
-    """Where a verified package is remembered; None for a user without a home, as containers have."""
-    try:
-        caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    except RuntimeError:
+    """Where a verified package is remembered; None for a user without a cache folder."""
+    caches = cache_folder()
+    if caches is None:
         return None
     name = hashlib.sha256(str(folder.resolve()).encode("utf-8", "surrogatepass")).hexdigest()
-    return caches / "qwen3-tts-ncnn" / "verified" / f"{name}.json"
+    return caches / "verified" / f"{name}.json"
