@@ -11,6 +11,7 @@ from qwen3_tts_ncnn.runtime.ahead import ahead
 from qwen3_tts_ncnn.runtime.cloning import PrimedReference, prime
 from qwen3_tts_ncnn.runtime.codec import Codec
 from qwen3_tts_ncnn.runtime.generation import Generation, GenerationOptions
+from qwen3_tts_ncnn.runtime.malloc import hand_back
 from qwen3_tts_ncnn.runtime.manifest import Manifest
 from qwen3_tts_ncnn.runtime.predictor import Predictor
 from qwen3_tts_ncnn.runtime.prompt import Prompt
@@ -59,6 +60,7 @@ class Engine:
         stream = self._codec.chunked_stream() if primed is None else primed.chunked_stream()
         generation = self._generation(run, seed)
         utterance = utter(generation, stream, run.new_watchdog(), run.on_frame)
+        hand_back()
         lead_in = [] if primed is None else [primed.lead_in(len(utterance.codes))]
         return Speech(
             samples=np.concatenate([*lead_in, utterance.samples]),
@@ -85,6 +87,7 @@ class Engine:
                 for block in decode_blocks(frames, codec, sizes, run.new_watchdog(), run.on_frame):
                     stopped = block.stopped
                     yield block
+            hand_back()
             stops.append(_stop(generation, stopped))
         return first_stop(stops)
 
