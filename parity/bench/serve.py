@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TextIO
 
+from qwen3_tts_ncnn.parity.bench.memory import resident
 from qwen3_tts_ncnn.runtime.errors import TTSError
 
 Handler = Callable[..., dict[str, Any]]
@@ -52,13 +53,5 @@ def read_through(folder: Path) -> None:
 
 
 def peak_memory() -> dict[str, Any]:
-    """The most memory that this process has held, bytes, mapped files included; None where no /proc tells it.
-
-    Not getrusage: what that tells of a child includes what its parent held at the moment of the fork.
-    """
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
-    except OSError:
-        return {"peak_bytes": None}
-    fields = dict(line.split(":", 1) for line in lines if ":" in line)
-    return {"peak_bytes": int(fields["VmHWM"].split()[0]) * 1024 if "VmHWM" in fields else None}
+    """The most memory that this process has held, bytes, mapped files included; None where no /proc tells it."""
+    return {"peak_bytes": resident(os.getpid()).most or None}

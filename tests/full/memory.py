@@ -1,13 +1,10 @@
-"""How much memory a process and its children hold, from Linux's /proc.
-
-getrusage would not do: what it tells of a child includes the parent's own memory at the moment of the fork.
-"""
+"""How much memory a process and its children hold, from Linux's /proc."""
 
 import threading
 from pathlib import Path
 from typing import NamedTuple
 
-AVAILABLE = Path("/proc/self/status").exists()
+from qwen3_tts_ncnn.parity.bench.memory import resident
 
 _SECONDS = 0.05
 
@@ -53,24 +50,6 @@ class Watch:
             own.most, max((child.most for child in children), default=0), sum(each.now for each in (own, *children))
         )
         self.peak = Peak(*map(max, self.peak, seen))
-
-
-class Resident(NamedTuple):
-    """Bytes that a process has held at most, and holds now."""
-
-    most: int
-    now: int
-
-
-def resident(pid: int) -> Resident:
-    """What /proc says of one process; nothing of one that is gone."""
-    try:
-        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
-    except OSError:
-        return Resident(0, 0)
-    fields = dict(line.split(":", 1) for line in lines)
-    most, now = (int(fields.get(name, "0 kB").split()[0]) * 1024 for name in ("VmHWM", "VmRSS"))
-    return Resident(most, now)
 
 
 def _children(pid: int) -> list[int]:

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from qwen3_tts_ncnn.parity.bench.memory import AVAILABLE, resident
 from tests.full.command import PROGRAM, command
-from tests.full.memory import AVAILABLE, Watch, resident
+from tests.full.memory import Watch
 
 pytestmark = [
     pytest.mark.full,

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import pytest
 import soundfile
 
+from qwen3_tts_ncnn.parity.bench.memory import AVAILABLE
 from qwen3_tts_ncnn.parity.clips import speech_like
 from tests.full.command import command
-from tests.full.memory import AVAILABLE, Peak
+from tests.full.memory import Peak
 
 pytestmark = [
     pytest.mark.full,
