@@ -102,8 +102,7 @@ def _case_line(run: ForcedRun) -> Text:
 
 
 def _summary(quality: Quality) -> str:
-    seeds = f"seeds {', '.join(map(str, quality.seeds))}" if quality.seeds else "greedy"
     return (
-        f"teacher-forced by {quality.checkpoint}: {quality.cases} cases, {quality.frames} frames, {seeds}; "
+        f"teacher-forced by {quality.checkpoint}: {quality.cases} cases, {quality.frames} frames, {quality.how}; "
         f"top-1 {quality.total.agreement:.2%}, KL {quality.total.kl:.1e} nats"
     )

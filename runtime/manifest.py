@@ -194,6 +194,11 @@ class Quality:
     codebooks: tuple[Figures, ...]
     measured_with: dict[str, str]
 
+    @property
+    def how(self) -> str:
+        """How upstream spoke, for people."""
+        return f"seeds {', '.join(map(str, self.seeds))}" if self.seeds else "greedy"
+
 
 @dataclass(frozen=True, kw_only=True)
 class CodecManifest:

@@ -107,10 +107,9 @@ def _speech_facts(manifest: Manifest) -> dict[str, str]:
 
 def _quality(quality: Quality) -> str:
     total = quality.total
-    how = f"seeds {', '.join(map(str, quality.seeds))}" if quality.seeds else "greedy"
     return (
         f"{total.agreement:.2%} of upstream's first choices, KL {total.kl:.1e}, worst rank {total.worst_rank}; "
-        f"measured over {quality.frames} frames of {quality.cases} cases, {how}"
+        f"measured over {quality.frames} frames of {quality.cases} cases, {quality.how}"
     )
 
 
