@@ -1,6 +1,8 @@
 """How ncnn runs on the CPU: precision and threads, chosen here and nowhere else."""
 
 import os
+import platform
+from pathlib import Path
 
 import ncnn
 
@@ -26,6 +28,16 @@ def cpu_options(threads: int, precision: str = "fp32") -> ncnn.Option:
 def allowed_cores() -> int:
     """The cores that this process may run on, the two of a core with two threads counted apart."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def processor_name() -> str:
+    """As its maker calls it, where the system says."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    named = next((line for line in lines if line.startswith("model name")), "")
+    return named.partition(":")[2].strip() or platform.processor() or platform.machine()
 
 
 def thread_count(threads: int | None) -> int:

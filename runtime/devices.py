@@ -77,9 +77,14 @@ def select_device(devices: Sequence[Device], which: str = "") -> Device:
     raise DeviceError(f"{what} {which!r}: expected an index or a part of the name of one of {there}")
 
 
-def vulkan_options(option: ncnn.Option) -> ncnn.Option:
-    """CPU options, for the layers that stay there, as those of a graph on a GPU."""
+def vulkan_options(option: ncnn.Option, *, fp16: bool = False) -> ncnn.Option:
+    """CPU options, for the layers that stay there, as those of a graph on a GPU.
+
+    `fp16` stores weights and signals in half precision. Arithmetic stays in float32: in fp16 too, squares of what a
+    trained model adds up leave its range, and the error of a step was four times as large (ncnn 1.0.20261020).
+    """
     option.use_vulkan_compute = True
+    option.use_fp16_packed = option.use_fp16_storage = fp16
     return option
 
 

@@ -10,10 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from qwen3_tts_ncnn.runtime.devices import Device
-from qwen3_tts_ncnn.runtime.errors import PackageError
+from qwen3_tts_ncnn.runtime.errors import DeviceError, FormatError, PackageError
 from qwen3_tts_ncnn.runtime.mat import Floats, from_mat, to_mat
 from qwen3_tts_ncnn.runtime.native_log import kept_log, show
+from qwen3_tts_ncnn.runtime.param import read_param, write_param
 from qwen3_tts_ncnn.runtime.vulkan_param import vulkan_param
+
+_NO_MEMORY = "vkAllocateMemory failed"
 
 Input: TypeAlias = Floats | NDArray[np.int32] | ncnn.Mat
 
@@ -33,15 +36,16 @@ class Graph:
     ) -> None:
         """Loads the pair, on a GPU if one is given: then as `vulkan_param` has it, with the outputs `join` in one.
 
-        `verbose` shows what ncnn prints on the way. Raises `PackageError` when ncnn cannot load it.
+        `verbose` shows what ncnn prints on the way. Raises `PackageError` when ncnn cannot load it, `DeviceError` where
+        the GPU has no memory for it.
         """
         self.name, self.device = param.stem, device
         self._net = net_of(param, option, device, join=join, verbose=verbose)
-        _load(lambda: self._net.load_model(str(weights)), weights, verbose)
+        _load(lambda: self._net.load_model(str(weights)), weights, verbose, device)
 
     def extractor(self, inputs: Mapping[str, Input]) -> "GraphRun":
         """A run on the given inputs; nothing is computed until an output is asked for."""
-        return GraphRun(self.name, self._net.create_extractor(), inputs)
+        return GraphRun(self.name, self.device, self._net.create_extractor(), inputs)
 
     def run(self, inputs: Mapping[str, Input], output: str) -> Floats:
         """One output of one run."""
@@ -64,8 +68,8 @@ def net_of(
         return net
     net.set_vulkan_device(device.index)
     try:
-        text = vulkan_param(param.read_text(encoding="utf-8"), join)
-    except (OSError, ValueError, IndexError):
+        text = write_param(vulkan_param(read_param(param.read_text(encoding="utf-8")), join))
+    except (OSError, ValueError, FormatError):
         raise _cannot_load(param) from None
     _load(lambda: net.load_param_mem(text), param, verbose)
     return net
@@ -76,12 +80,16 @@ def layers_on_cpu(net: ncnn.Net) -> Counter[str]:
     return Counter(layer.type for layer in net.layers() if not layer.support_vulkan and layer.type != "Input")
 
 
-def _load(load: Callable[[], int], path: Path, verbose: bool) -> None:
+def _load(load: Callable[[], int], path: Path, verbose: bool, device: Device | None = None) -> None:
     """ncnn raises nothing: it returns a code and prints to stderr."""
     with kept_log() as log:
         code = load()
-    if verbose or code == 0:  # a load that succeeds prints nothing: it is somebody else's
+    # Weights that find no room on a GPU are left out with a line, and the code may be that of success.
+    is_full = device is not None and _NO_MEMORY in log.text
+    if verbose or (code == 0 and not is_full):  # a load that succeeds prints nothing: it is somebody else's
         show(log.text)
+    if is_full:
+        raise DeviceError(f"device {device} has no memory left for the graph {path.stem}")
     if code != 0:
         raise _cannot_load(path)
 
@@ -93,8 +101,11 @@ def _cannot_load(path: Path) -> PackageError:
 class GraphRun:
     """One pass through a graph. ncnn computes what the outputs asked for need, and nothing twice."""
 
-    def __init__(self, name: str, extractor: ncnn.Extractor, inputs: Mapping[str, Input]) -> None:
+    def __init__(
+        self, name: str, device: Device | None, extractor: ncnn.Extractor, inputs: Mapping[str, Input]
+    ) -> None:
         self._name = name
+        self._device = device
         self._extractor = extractor
         self._allocator: ncnn.Allocator | None = None
         for blob, value in inputs.items():
@@ -119,6 +130,9 @@ class GraphRun:
     def mat(self, output: str, *, shared: bool = False) -> ncnn.Mat:
         """An output as a Mat; `shared` hands out the very Mat of the net, which a KV cache must stay."""
         code, mat = self._extractor.extract(output, 1 if shared else 0)
-        if code != 0:
-            raise PackageError(f"graph {self._name} failed at output {output} (ncnn code {code}): verify the package")
-        return mat
+        if code == 0:
+            return mat
+        what = f"graph {self._name} failed at output {output} (ncnn code {code})"
+        if self._device is not None:
+            raise DeviceError(f"{what} on device {self._device}, whose memory may be full: run it on the CPU")
+        raise PackageError(f"{what}: verify the package")

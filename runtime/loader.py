@@ -9,7 +9,7 @@ from qwen3_tts_ncnn.runtime.codec_decoder import output_names
 from qwen3_tts_ncnn.runtime.codec_encoder import CodecEncoder, RVQTables
 from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
 from qwen3_tts_ncnn.runtime.devices import vulkan_options
-from qwen3_tts_ncnn.runtime.errors import PackageError
+from qwen3_tts_ncnn.runtime.errors import DeviceError, PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
 from qwen3_tts_ncnn.runtime.huge_pages import on_huge_pages
 from qwen3_tts_ncnn.runtime.kv_cache import CachedDecoder
@@ -17,7 +17,8 @@ from qwen3_tts_ncnn.runtime.lazy import Lazy
 from qwen3_tts_ncnn.runtime.malloc import hand_back
 from qwen3_tts_ncnn.runtime.manifest import Decoder
 from qwen3_tts_ncnn.runtime.package import Package
-from qwen3_tts_ncnn.runtime.placement import Backend, Placement
+from qwen3_tts_ncnn.runtime.param import read_param
+from qwen3_tts_ncnn.runtime.placement import Backend, Place, Placement
 from qwen3_tts_ncnn.runtime.predictor import Predictor
 from qwen3_tts_ncnn.runtime.reference_audio import SAMPLE_RATE
 from qwen3_tts_ncnn.runtime.row_table import RowTable
@@ -64,25 +65,34 @@ class Loader:
 
         Where there is not, two take longer side by side than one after the other: each waits for the other's threads.
         """
-        loop, codec = (self.placement.device(name) for name in ("talker_decoder", "codec_decoder"))
-        if loop is None and codec is not None and codec.type != "cpu":
+        loop, codec = (self.placement.place(name) for name in ("talker_decoder", "codec_decoder"))
+        if loop is None and codec is not None and codec.device.type != "cpu":
             return True
         return 2 * self.threads <= thread_count(None)
 
     def graph(self, name: str, *, join: Sequence[str] = ()) -> Graph:
         """One graph, where it is placed; on a GPU the outputs `join` are in one.
 
-        Raises `PackageError` where there is none of that name or it does not load.
+        Raises `PackageError` where there is none of that name or it does not load, `DeviceError` where its GPU has no
+        memory left for it.
         """
         files = self.package.graph_files(name)
-        device = self.placement.device(name)
-        option = cpu_options(self.threads, self.package.manifest.graphs[name].precision if device is None else "fp32")
-        if device is not None:
-            option = vulkan_options(option)
-        with on_huge_pages() if self.huge_pages and device is None else nullcontext():
-            graph = Graph(*files, option, device, join=join, verbose=self.verbose)
-            hand_back()
+        place = self.placement.place(name)
+        if place is not None:
+            graph = self._on_gpu(name, files, place, join)
+        else:
+            option = cpu_options(self.threads, self.package.manifest.graphs[name].precision)
+            with on_huge_pages() if self.huge_pages else nullcontext():
+                graph = Graph(*files, option, verbose=self.verbose)
+        hand_back()
         return graph
+
+    def _on_gpu(self, name: str, files: tuple[Path, Path], place: Place, join: Sequence[str]) -> Graph:
+        option = vulkan_options(cpu_options(self.threads), fp16=place.fp16)
+        try:
+            return Graph(*files, option, place.device, join=join, verbose=self.verbose)
+        except DeviceError as error:
+            raise DeviceError(f"{error}: what fits may be backend {self.placement.without(name)}") from None
 
     def talker(self) -> Talker:
         """The talker of a package that speaks."""
@@ -113,7 +123,7 @@ class Loader:
             return CachedDecoder(graph, shape)
         text = self.package.graph_files(name)[0].read_text(encoding="utf-8")
         try:
-            return VulkanDecoder(graph, shape, key_width(text) // shape.head_dim)
+            return VulkanDecoder(graph, shape, key_width(read_param(text)) // shape.head_dim)
         except ValueError as error:
             raise PackageError(f"graph {name} cannot run on a GPU, {error}: convert the checkpoint again") from None
 

@@ -61,17 +61,26 @@ class TTS:
         pretokenizer: Pretokenizer = "hub",
         verbose: bool = False,
     ) -> Self:
-        """Loads a package folder.
+        """Loads a package folder. The first load reads every file to verify it, later ones check sizes alone.
 
-        The first load reads every file to verify it, later ones check sizes alone. `threads=None` means the physical
-        cores. `backend` says what runs where: "cpu"; "vulkan", all on a GPU; "hybrid", the loop on the CPU, codec and
-        encoders on a GPU; "auto", hybrid where there is a discrete GPU; or a mapping, such as {"talker": "cpu",
-        "codec_decoder": "vulkan"}. "vulkan:1" and "vulkan:geforce" choose a device by index or name. `huge_pages` moves
-        the weights to huge pages where Linux has them for the asking: loading takes longer, a step less, which pays in
-        a process that stays. `pretokenizer="directory"` tokenizes as upstream does from a folder, which parity runs
-        need. `verbose` lets what ncnn prints through to standard error.
-        Raises `PackageError`, `ModeError` for a package of the codec alone, `OptionError` for a backend or a thread
-        count that cannot be, or `DeviceError` for a GPU that is not there or has too little memory.
+        Args:
+            package: its folder.
+            backend: what runs where. "cpu"; "vulkan", all on a GPU; "hybrid", the loop on the CPU, codec and encoders
+                on a GPU; "auto", the fastest that `bench --devices` found here, else hybrid where there is a discrete
+                GPU; or a mapping, such as {"talker": "cpu", "codec_decoder": "vulkan"}. "vulkan:1" and "vulkan:geforce"
+                choose a device by index or name; "vulkan-fp16" and "hybrid-fp16" are in half precision, which is no
+                longer the very same model.
+            threads: of the CPU; None for the physical cores.
+            huge_pages: whether to move the weights to huge pages where Linux has them for the asking: loading takes
+                longer, a step less, which pays in a process that stays.
+            pretokenizer: "directory" tokenizes as upstream does from a folder, which parity runs need.
+            verbose: whether to let what ncnn prints through to standard error.
+
+        Raises:
+            PackageError: the folder is no package, or not whole.
+            ModeError: the package is of the codec alone.
+            OptionError: a backend or a thread count that cannot be.
+            DeviceError: a GPU is not there or has too little memory.
         """
         loader = Loader.open(package, backend=backend, threads=threads, huge_pages=huge_pages, verbose=verbose)
         return cls(loader, pretokenizer)

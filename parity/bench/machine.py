@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from qwen3_tts_ncnn.parity.versions import installed
-from qwen3_tts_ncnn.runtime.cpu import allowed_cores
+from qwen3_tts_ncnn.runtime.cpu import allowed_cores, processor_name
 
 VERSIONS_OF = ("qwen3-tts-ncnn", "ncnn", "torch", "transformers", "qwen-tts", "numpy")
 
@@ -31,7 +31,7 @@ class Machine:
     def this(cls) -> "Machine":
         """The one that this runs on."""
         return cls(
-            processor=_processor(),
+            processor=processor_name(),
             cores=allowed_cores(),
             system=f"{platform.system()} {platform.release()} {platform.machine()}",
             python=platform.python_version(),
@@ -49,14 +49,6 @@ class Machine:
             *(f"{name}={value}" for name, value in self.environment.items()),
         ]
         return ", ".join(parts)
-
-
-def _processor() -> str:
-    for line in (_read(Path("/proc/cpuinfo")) or "").splitlines():
-        name, _, value = line.partition(":")
-        if name.strip() == "model name":
-            return value.strip()
-    return platform.processor() or platform.machine()
 
 
 def _read(path: Path) -> str | None:

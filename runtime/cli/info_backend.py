@@ -13,18 +13,23 @@ from qwen3_tts_ncnn.runtime.placement import TABLES, Placement
 
 
 def backend_record(package: Package, backend: str) -> dict[str, Any]:
-    """For each graph: `device`, its index or None for the CPU, and `cpu_layers`, counts by type of those on a device.
+    """For each graph `device`, its index or None for the CPU; on a device `precision` and `cpu_layers`, counts by type.
 
     ncnn is asked, with the graph's layers and without its weights. Raises as `Placement.of`.
     """
     placement = Placement.of(backend, package.manifest)
     record: dict[str, Any] = {}
     for name in package.manifest.graphs:
-        device = placement.device(name)
+        place = placement.place(name)
         record[name] = {"device": None}
-        if device is not None:
-            net = net_of(package.graph_files(name)[0], vulkan_options(cpu_options(1)), device)
-            record[name] = {"device": device.index, "cpu_layers": dict(layers_on_cpu(net))}
+        if place is not None:
+            option = vulkan_options(cpu_options(1), fp16=place.fp16)
+            net = net_of(package.graph_files(name)[0], option, place.device)
+            record[name] = {
+                "device": place.device.index,
+                "precision": "fp16" if place.fp16 else "fp32",
+                "cpu_layers": dict(layers_on_cpu(net)),
+            }
     return record
 
 
@@ -38,5 +43,5 @@ def backend_table(record: Mapping[str, Any]) -> Table:
             table.add_row(name, "read as a table" if name in TABLES else "CPU", "")
         else:
             layers = (f"{count} {kind}" for kind, count in where["cpu_layers"].items())
-            table.add_row(name, f"device {where['device']}", ", ".join(layers) or "none")
+            table.add_row(name, f"device {where['device']}, {where['precision']}", ", ".join(layers) or "none")
     return table

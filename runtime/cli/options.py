@@ -39,9 +39,10 @@ def backend_options(command: Command) -> Command:
         "--backend",
         default="cpu",
         show_default=True,
-        help="Where graphs run: cpu, vulkan (all on a GPU), hybrid (codec and encoders on a GPU), auto (hybrid where "
-        "there is a discrete GPU), or some graphs, such as codec_decoder=vulkan. vulkan:1 is the device of that index "
-        "or name; `devices` lists them.",
+        help="Where graphs run: cpu, vulkan (all on a GPU), hybrid (codec and encoders on a GPU), auto (the fastest by "
+        "`bench --devices`, else hybrid where there is a discrete GPU), or some graphs, such as codec_decoder=vulkan. "
+        "vulkan:1 is the device of that index or name; `devices` lists them. vulkan-fp16 and "
+        "hybrid-fp16 are in half precision.",
     )
     return backend(verbose_option(command))
 

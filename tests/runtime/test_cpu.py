@@ -2,7 +2,8 @@
 
 import pytest
 
-from qwen3_tts_ncnn.runtime.cpu import cpu_options, thread_count
+from qwen3_tts_ncnn.runtime import cpu
+from qwen3_tts_ncnn.runtime.cpu import cpu_options, processor_name, thread_count
 from qwen3_tts_ncnn.runtime.errors import OptionError
 
 
@@ -37,3 +38,9 @@ def test_more_threads_than_any_processor_has_are_refused() -> None:
     assert thread_count(1024) == 1024
     with pytest.raises(OptionError, match=r"^threads is 1025, expected at most 1024: "):
         thread_count(1025)
+
+
+def test_the_processor_has_a_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert processor_name().strip()
+    monkeypatch.setattr(cpu.Path, "read_text", lambda *_, **__: "processor\t: 0\nmodel name\t: Abacus 3000\nmhz : 1\n")
+    assert processor_name() == "Abacus 3000"

@@ -1,13 +1,16 @@
 """A pair of files as a graph: what ncnn only prints becomes one line."""
 
+import os
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from qwen3_tts_ncnn.runtime import graph
 from qwen3_tts_ncnn.runtime.cpu import cpu_options
-from qwen3_tts_ncnn.runtime.errors import PackageError
+from qwen3_tts_ncnn.runtime.errors import DeviceError, PackageError
 from qwen3_tts_ncnn.runtime.graph import Graph
+from tests.runtime.gpus import gpu
 
 # y = x + 1, z = −x
 PARAM = """7767517
@@ -69,3 +72,46 @@ def test_missing_and_truncated_weights_are_one_line(tiny_package: Path, tmp_path
         with pytest.raises(PackageError) as caught:
             Graph(param, path, cpu_options(1))
         assert str(caught.value).startswith(f"ncnn cannot load {path}: ")
+
+
+GPU = gpu(0, "GeForce GT 710", "discrete")
+NO_MEMORY = "vkAllocateMemory failed -2\n"
+
+
+class FullNet:
+    """A net on a GPU without memory: ncnn prints a line, goes on without the weights and reports success."""
+
+    def __init__(self, code: int = 0) -> None:
+        self.code = code
+
+    def load_model(self, path: str) -> int:
+        os.write(2, NO_MEMORY.encode())
+        return self.code
+
+    def create_extractor(self) -> "FullNet":
+        return self
+
+    def extract(self, output: str, kind: int) -> tuple[int, None]:
+        return -100, None
+
+
+@pytest.mark.parametrize("code", [0, -1])
+def test_a_gpu_without_memory_for_the_weights_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], code: int
+) -> None:
+    monkeypatch.setattr(graph, "net_of", lambda *_, **__: FullNet(code))
+    with pytest.raises(DeviceError, match=r"^device 0 \(GeForce GT 710\) has no memory left for the graph little$"):
+        Graph(tmp_path / "little.param", tmp_path / "little.bin", cpu_options(1), GPU)
+    assert capfd.readouterr().err == ""
+
+
+def test_a_gpu_that_fails_in_a_run_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(graph, "net_of", lambda *_, **__: FullNet())
+    monkeypatch.setattr(graph, "_NO_MEMORY", "something else")
+    loaded = Graph(tmp_path / "little.param", tmp_path / "little.bin", cpu_options(1), GPU)
+    with pytest.raises(DeviceError) as caught:
+        loaded.run({}, "y")
+    assert str(caught.value) == (
+        "graph little failed at output y (ncnn code -100) on device 0 (GeForce GT 710), whose memory may be full: run "
+        "it on the CPU"
+    )

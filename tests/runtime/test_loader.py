@@ -5,15 +5,35 @@ from pathlib import Path
 
 import pytest
 
-from qwen3_tts_ncnn.runtime.errors import PackageError
+from qwen3_tts_ncnn.runtime.errors import DeviceError, PackageError
 from qwen3_tts_ncnn.runtime.loader import Loader
 from qwen3_tts_ncnn.runtime.manifest import Manifest
 from qwen3_tts_ncnn.runtime.package import Package
+from tests.runtime.gpus import LARGE, Gpus, gpus
 from tests.runtime.manifests import CODEC_ENCODER, SPEAKER_ENCODER, base_manifest, write_package
+
+__all__ = ["gpus"]
 
 
 def loader(folder: Path, manifest: Manifest) -> Loader:
     return Loader(Package.open(write_package(folder, {}, manifest)), threads=1)
+
+
+def test_a_graph_that_finds_no_memory_on_its_gpu_is_told_with_what_fits(
+    tiny_package: Path, gpus: Gpus, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(param: Path, weights: Path, option: object, device: object, **_: object) -> None:
+        raise DeviceError(f"device {device} has no memory left for the graph {param.stem}")
+
+    gpus(LARGE)
+    monkeypatch.setattr("qwen3_tts_ncnn.runtime.loader.Graph", full)
+    placed = Loader.open(tiny_package, backend="codec=vulkan,predictor=vulkan-fp16", threads=1)
+    with pytest.raises(DeviceError) as caught:
+        placed.graph("predictor_decoder")
+    assert str(caught.value) == (
+        "device 1 (GeForce RTX 4090) has no memory left for the graph predictor_decoder: what fits may be backend "
+        "codec_decoder=vulkan:1,predictor_heads=vulkan-fp16:1"
+    )
 
 
 def test_encoders_that_hear_another_rate_are_refused(tmp_path: Path) -> None:

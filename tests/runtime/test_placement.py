@@ -7,6 +7,7 @@ import pytest
 from qwen3_tts_ncnn.runtime import TTS
 from qwen3_tts_ncnn.runtime.errors import DeviceError, OptionError
 from qwen3_tts_ncnn.runtime.manifest import CodecManifest
+from qwen3_tts_ncnn.runtime.measured_backends import keep_fastest
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.placement import Backend, Placement, weight_bytes
 from tests.runtime.gpus import BUILT_IN, LARGE, NO_DRIVER, NO_LOADER, SMALL, Gpus, gpu, gpus
@@ -23,8 +24,12 @@ def manifest(tiny_base_package: Path) -> CodecManifest:
     return Package.open(tiny_base_package).manifest
 
 
+def in_half(backend: Backend, manifest: CodecManifest) -> set[str]:
+    return {name for name, place in Placement.of(backend, manifest).places.items() if place.fp16}
+
+
 def placed(backend: Backend, manifest: CodecManifest) -> dict[str, int]:
-    return {name: device.index for name, device in Placement.of(backend, manifest).devices.items()}
+    return {name: place.device.index for name, place in Placement.of(backend, manifest).places.items()}
 
 
 @pytest.mark.parametrize(
@@ -51,6 +56,53 @@ def test_a_backend_places_every_graph(
     assert placed(backend, manifest) == dict.fromkeys(graphs, index)
 
 
+@pytest.mark.parametrize(
+    ("backend", "graphs"),
+    [
+        ("vulkan-fp16", TALKER | PREDICTOR | HYBRID),
+        ("hybrid-fp16:iris", HYBRID),
+        ("hybrid", set[str]()),
+        ("auto", set[str]()),
+        ({"talker": "vulkan", "predictor": "vulkan-fp16:1"}, PREDICTOR),
+        ("codec=vulkan-fp16, talker=vulkan", {"codec_decoder"}),
+    ],
+)
+def test_half_precision_is_asked_for_by_name(
+    gpus: Gpus, manifest: CodecManifest, backend: Backend, graphs: set[str]
+) -> None:
+    gpus(BUILT_IN, LARGE)
+    assert in_half(backend, manifest) == graphs
+
+
+@pytest.mark.parametrize("backend", ["vulkan", "hybrid-fp16:0", "cpu"])
+def test_auto_is_what_was_measured(
+    gpus: Gpus, manifest: CodecManifest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, backend: str
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    found = (BUILT_IN, LARGE)
+    gpus(*found)
+    keep_fastest(manifest, found, {"hybrid:1": 0.5, backend: 0.4})
+    assert Placement.of("auto", manifest) == Placement.of(backend, manifest)
+
+
+def test_auto_is_the_cpu_where_what_was_measured_cannot_be(
+    gpus: Gpus, manifest: CodecManifest, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    for backend in ("vulkan:7", "quantum", "talk=vulkan"):
+        gpus(LARGE)
+        keep_fastest(manifest, (LARGE,), {backend: 0.4})
+        assert placed("auto", manifest) == {}
+
+
+def test_a_placement_without_one_graph_is_a_backend_again(gpus: Gpus, manifest: CodecManifest) -> None:
+    gpus(BUILT_IN, LARGE)
+    placement = Placement.of({"codec": "vulkan:0", "predictor": "vulkan-fp16"}, manifest)
+    fewer = Placement.of(placement.without("predictor_heads"), manifest)
+    assert fewer.places == {name: placement.places[name] for name in ("codec_decoder", "predictor_decoder")}
+    assert Placement.of("codec=vulkan", manifest).without("codec_decoder") == "cpu"
+
+
 def test_a_mapping_may_name_two_devices(gpus: Gpus, manifest: CodecManifest) -> None:
     gpus(BUILT_IN, LARGE)
     assert placed({"codec": "vulkan:1", "mimi_encoder": "vulkan:0"}, manifest) == {
@@ -73,7 +125,9 @@ def test_the_cpu_looks_for_no_device(gpus: Gpus, manifest: CodecManifest, monkey
     assert placed("cpu", manifest) == placed({"talker": "cpu"}, manifest) == {}
 
 
-@pytest.mark.parametrize("backend", ["quantum", "", "Vulkan", "cpu:0", "vulkann"])
+@pytest.mark.parametrize(
+    "backend", ["quantum", "", "Vulkan", "cpu:0", "vulkann", "cpu-fp16", "auto-fp16", "vulkan-fp8"]
+)
 def test_what_is_no_backend_is_told_with_what_is(manifest: CodecManifest, backend: str) -> None:
     with pytest.raises(OptionError, match=rf"^backend is '{backend}', expected cpu, vulkan, hybrid or auto, "):
         Placement.of(backend, manifest)
@@ -83,7 +137,7 @@ def test_a_mapping_of_no_graph_or_to_no_place_is_refused(gpus: Gpus, manifest: C
     gpus(LARGE)
     with pytest.raises(OptionError, match=r"^backend names the graph 'talk', expected one of .*talker_decoder"):
         Placement.of({"talk": "vulkan"}, manifest)
-    with pytest.raises(OptionError, match=r"^backend has 'gpu' for talker, expected cpu, vulkan, vulkan:INDEX or "):
+    with pytest.raises(OptionError, match=r"^backend has 'gpu' for talker, expected cpu, vulkan or vulkan-fp16, "):
         Placement.of({"talker": "gpu"}, manifest)
     with pytest.raises(OptionError, match=r"^backend names the graph 'talker_codec_embed', expected "):
         Placement.of("talker_codec_embed=vulkan", manifest)  # a table: it is no graph to run
@@ -115,7 +169,9 @@ def test_weights_that_are_too_large_are_refused_with_what_fits(gpus: Gpus, manif
         Placement.of("codec=vulkan", manifest)
 
 
-def test_int8_weights_take_no_memory_of_a_gpu(tiny_int8_package: Path) -> None:
+def test_int8_weights_take_no_memory_of_a_gpu_and_half_precision_takes_half(tiny_int8_package: Path) -> None:
     manifest = Package.open(tiny_int8_package).manifest
     assert weight_bytes(manifest, "talker_decoder") == 0
-    assert weight_bytes(manifest, "codec_decoder") == manifest.files["codec_decoder.bin"].size
+    whole = manifest.files["codec_decoder.bin"].size
+    assert weight_bytes(manifest, "codec_decoder") == whole
+    assert weight_bytes(manifest, "codec_decoder", fp16=True) == whole // 2

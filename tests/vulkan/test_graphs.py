@@ -81,7 +81,7 @@ def test_speaker_encoder(pair: Pair) -> None:
 
 def test_only_the_codec_s_lookup_is_left_to_the_cpu(llvmpipe: Device, tiny_base_package: Path) -> None:
     loader = Loader.open(tiny_base_package, backend="vulkan", threads=THREADS)
-    left = {name: dict(layers_on_cpu(loader.graph(name)._net)) for name in loader.placement.devices}
+    left = {name: dict(layers_on_cpu(loader.graph(name)._net)) for name in loader.placement.places}
     assert {name: layers for name, layers in left.items() if layers} == {"codec_decoder": {"Embed": 1}}
     assert len(left) == 8
 
