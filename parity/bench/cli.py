@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from qwen3_tts_ncnn.parity.bench.entries import backends_of, entries_of
 from qwen3_tts_ncnn.parity.bench.job import FRAMES, TEXT, Job
 from qwen3_tts_ncnn.runtime.cli.output import console, print_line, standard_output, tell
 from qwen3_tts_ncnn.runtime.cpu import thread_count
+from qwen3_tts_ncnn.runtime.devices import find_devices
 from qwen3_tts_ncnn.runtime.files import check_place, write_beside
+from qwen3_tts_ncnn.runtime.measured_backends import keep_fastest
 from qwen3_tts_ncnn.runtime.package import Package
 from qwen3_tts_ncnn.runtime.placement import Placement
 
 if TYPE_CHECKING:
     from qwen3_tts_ncnn.parity.bench.report import Report
-    from qwen3_tts_ncnn.parity.bench.rounds import Plan
+    from qwen3_tts_ncnn.parity.bench.rounds import OnFailure, Plan
+    from qwen3_tts_ncnn.runtime.devices import Device
     from qwen3_tts_ncnn.runtime.manifest import Manifest
 
 STDOUT = "-"
@@ -55,6 +60,11 @@ class Positions(click.ParamType[tuple[int, ...]]):
 @click.option("--instruct", help="How to speak (CustomVoice 1.7B), or who speaks (VoiceDesign).")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads of everybody; physical cores if not given.")
 @click.option("--backend", default="cpu", show_default=True, help="Where the packages' graphs run; as in `speak`.")
+@click.option(
+    "--devices",
+    is_flag=True,
+    help="Measure one package on the CPU and on every GPU, and keep which was the fastest for --backend auto.",
+)
 @click.option("--huge-pages", is_flag=True, help="Packages put their weights on huge pages, where the system has them.")
 @click.option("--rounds", type=click.IntRange(min=1), default=5, show_default=True, help="Rounds to take medians of.")
 @click.option(
@@ -85,6 +95,7 @@ def bench(
     instruct: str | None,
     threads: int | None,
     backend: str,
+    devices: bool,
     huge_pages: bool,
     rounds: int,
     frames: int,
@@ -98,14 +109,18 @@ def bench(
     moods hit all alike. Nothing is compared with a fixed number.
 
     \b
-    Example:
+    Examples:
       qwen3-tts-ncnn bench models/mine-int8 models/mine-fp32 --checkpoint mine --chart bench.png
+      qwen3-tts-ncnn bench models/mine-int8 --devices
     """
     from qwen3_tts_ncnn.parity.bench.rounds import Plan
 
+    if devices and (len(packages) > 1 or checkpoint is not None or backend != "cpu"):
+        raise click.UsageError("--devices takes one package, and neither --checkpoint nor --backend.")
     _check_outputs(json_file, chart)
     opened = [Package.open(package).speech for package in packages]
     speaker, instruct = _voice(opened[0], speaker, reference, transcript, instruct)
+    found = find_devices() if devices else ()
     for manifest in opened:
         Placement.of(backend, manifest)  # one that cannot be shows before anything is loaded
     job = Job(
@@ -117,13 +132,17 @@ def bench(
         instruct=instruct,
         frames=frames,
         threads=thread_count(threads),
-        backend=backend,
         huge_pages=huge_pages,
     )
     if reference is not None:
         job.case(frames)  # one that cannot be read shows before anything is loaded
-    report = _measure(Plan(packages, checkpoint, job, rounds, positions))
+    if not devices:
+        _hand_out(_measure(Plan(entries_of(packages, checkpoint, backend), job, rounds, positions)), json_file, chart)
+        return
+    entries = backends_of(packages[0], opened[0], found, tell)
+    report = _measure(Plan(entries, job, rounds, positions), lambda error: tell(f"{error}: it is left out"))
     _hand_out(report, json_file, chart)
+    _keep_fastest(report, opened[0], found)
 
 
 def _check_outputs(json_file: str | None, chart: Path | None) -> None:
@@ -155,8 +174,11 @@ def _voice(
     return speaker, instruct
 
 
-def _measure(plan: Plan) -> Report:
-    """Run the plan. Progress goes to stderr, and is drawn between the steps alone: it is not to cost anybody time."""
+def _measure(plan: Plan, on_failure: OnFailure | None = None) -> Report:
+    """Run the plan. Progress goes to stderr, and is drawn between the steps alone: it is not to cost anybody time.
+
+    A contestant that fails ends it all where there is no `on_failure`.
+    """
     from rich.progress import Progress
 
     from qwen3_tts_ncnn.parity.bench.machine import Machine
@@ -170,7 +192,7 @@ def _measure(plan: Plan) -> Report:
         def on_step(what: str) -> None:
             progress.update(task, advance=1, description=what, refresh=True)
 
-        results, load = compete(plan, on_step)
+        results, load = compete(plan, on_step, on_failure)
     return Report(plan, results, Machine.this(), load)
 
 
@@ -194,3 +216,11 @@ def _hand_out(report: Report, json_file: str | None, chart: Path | None) -> None
         tell(f"wrote {json_file}")
     with standard_output():
         print_report(report, console(plain_width=PLAIN_WIDTH))
+
+
+def _keep_fastest(report: Report, manifest: Manifest, devices: Sequence[Device]) -> None:
+    """Keep the backend of the least total RTF, and say so."""
+    factors = {result.name: result.figures["total_rtf"].median for result in report.results}
+    file = keep_fastest(manifest, devices, factors)
+    told = ", ".join(f"{backend} {factor:.2f}" for backend, factor in sorted(factors.items(), key=lambda item: item[1]))
+    tell(f"total RTF: {told}; --backend auto runs such a package on the first here, as {file} says")

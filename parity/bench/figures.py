@@ -116,7 +116,7 @@ class Result:
     Attributes:
         name: for people.
         path: of the package or the checkpoint.
-        upstream: whether it is PyTorch.
+        backend: where a package's graphs run; None for PyTorch.
         graphs: name → precision of a package's graphs.
         prompt_rows: rows of the prefill.
         frames: of each round.
@@ -126,12 +126,17 @@ class Result:
 
     name: str
     path: str
-    upstream: bool
+    backend: str | None
     graphs: dict[str, str]
     prompt_rows: int
     frames: tuple[int, ...]
     stops: tuple[str, ...]
     figures: dict[str, Spread] = field(default_factory=dict)
+
+    @property
+    def upstream(self) -> bool:
+        """Whether it is PyTorch."""
+        return self.backend is None
 
     def ratio(self, figure: Figure, other: "Result | None") -> float | None:
         """This one's median over another's; None where the figure or the other is missing."""

@@ -27,7 +27,6 @@ class Job:
         reference: path of the recording to clone.
         frames: how many everybody makes, for EOS is held off.
         threads: CPU threads of every contestant.
-        backend: where the packages' graphs run, as `TTS.load` has it.
         huge_pages: whether packages put their weights on huge pages.
         pretokenizer: how words are split, so that packages read what upstream reads.
     """
@@ -40,7 +39,6 @@ class Job:
     instruct: str | None = None
     frames: int = FRAMES
     threads: int = 1
-    backend: str = "cpu"
     huge_pages: bool = False
     pretokenizer: Pretokenizer = "hub"
 

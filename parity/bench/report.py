@@ -73,6 +73,7 @@ def _contestant(report: Report, result: Result) -> dict[str, Any]:
     return {
         "name": result.name,
         "path": result.path,
+        "backend": result.backend,
         "kind": "pytorch" if result.upstream else "package",
         "graphs": result.graphs,
         "prompt_rows": result.prompt_rows,

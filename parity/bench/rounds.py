@@ -2,13 +2,13 @@
 
 import contextlib
 import sys
-from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 from typing import Any
 
 from qwen3_tts_ncnn.parity.bench.busy import Load, LoadWatch
+from qwen3_tts_ncnn.parity.bench.entries import Entry
+from qwen3_tts_ncnn.parity.bench.errors import BenchError
 from qwen3_tts_ncnn.parity.bench.figures import (
     FIGURES,
     LOAD,
@@ -21,39 +21,37 @@ from qwen3_tts_ncnn.parity.bench.figures import (
 from qwen3_tts_ncnn.parity.bench.job import FIRST_CHUNK, Job
 from qwen3_tts_ncnn.parity.bench.worker import Worker
 
-UPSTREAM = "PyTorch fp32"
-
 POSITION_FRAMES = 8
 """Frames a round at each position of the KV cache."""
 
 OnStep = Callable[[str], None]
-"""Told what is about to be done, `steps_of` times in all."""
+"""Told what is about to be done, `Plan.steps` times in all."""
+
+OnFailure = Callable[[BenchError], None]
+"""Told of a contestant that cannot be loaded or does not speak."""
 
 
 @dataclass(frozen=True)
 class Plan:
     """Who competes, at what, and how often."""
 
-    packages: Sequence[Path]
-    checkpoint: Path | None
+    entries: Sequence[Entry]
     job: Job
     rounds: int
     positions: tuple[int, ...] = ()
 
     @property
     def steps(self) -> int:
-        """How often `OnStep` is called: loading, a first run, the rounds, and the positions."""
-        everybody = len(self.packages) + (self.checkpoint is not None)
-        return everybody * (2 + self.rounds) + len(self.packages) * (self.rounds + 1) * bool(self.positions)
+        """How often `OnStep` is called where nobody fails: loading, a first run, the rounds, and the positions."""
+        packages = sum(not entry.is_upstream for entry in self.entries)
+        return len(self.entries) * (2 + self.rounds) + packages * (self.rounds + 1) * bool(self.positions)
 
 
 @dataclass
 class _Contestant:
     """One process and what it has told so far."""
 
-    name: str
-    path: Path
-    upstream: bool
+    entry: Entry
     worker: Worker
     loaded: dict[str, Any] = field(default_factory=dict)
     rounds: list[dict[str, Any]] = field(default_factory=list)
@@ -72,9 +70,9 @@ class _Contestant:
             }
             figures |= spreads([position_ratio(first, last)], [medians])
         return Result(
-            name=self.name,
-            path=str(self.path),
-            upstream=self.upstream,
+            name=self.entry.name,
+            path=str(self.entry.path),
+            backend=self.entry.backend,
             graphs=self.loaded["graphs"],
             prompt_rows=(self.loaded | self.rounds[0])["prompt_rows"],
             frames=tuple(record["frames"] for record in self.rounds),
@@ -83,38 +81,36 @@ class _Contestant:
         )
 
 
-def compete(plan: Plan, on_step: OnStep) -> tuple[list[Result], Load | None]:
-    """Run the whole plan: the results, packages first and upstream last, and what others took of the machine.
+def compete(plan: Plan, on_step: OnStep, on_failure: OnFailure | None = None) -> tuple[list[Result], Load | None]:
+    """Run the whole plan: the results in the order of the entries, and what others took of the machine.
+
+    With `on_failure`, who fails before the rounds is left out.
 
     Raises:
         BenchError: a contestant cannot be loaded, refuses the text, or died.
     """
+    on_failure = on_failure or _fail
     with contextlib.ExitStack() as stack:
-        contestants = _start(plan, stack)
-        _load(contestants, plan.job, on_step)
-        for contestant in contestants:
-            # Memory is touched and kernels are chosen in the first run; nobody is measured by it.
-            on_step(f"first run of {contestant.name}")
-            contestant.worker.ask("round", frames=min(FIRST_CHUNK, plan.job.frames))
+        contestants = _load(_start(plan, stack), plan.job, on_step, on_failure)
+        contestants = _first_runs(contestants, plan.job, on_step, on_failure)
+        if not contestants:
+            raise BenchError("nobody is left to measure")
         watch = LoadWatch([contestant.worker.pid for contestant in contestants])
         for number in range(plan.rounds):
             for contestant in _in_turn(contestants, number):
-                on_step(f"round {number + 1} of {plan.rounds}: {contestant.name}")
+                on_step(f"round {number + 1} of {plan.rounds}: {contestant.entry.name}")
                 contestant.rounds.append(contestant.worker.ask("round", frames=plan.job.frames))
         for contestant in contestants:
             contestant.memory = contestant.worker.ask("memory")  # before the long caches, which no speech has
         if plan.positions:
-            _measure_positions([each for each in contestants if not each.upstream], plan, on_step)
+            _measure_positions([each for each in contestants if not each.entry.is_upstream], plan, on_step)
         return [contestant.result() for contestant in contestants], watch.finish()
 
 
 def _start(plan: Plan, stack: contextlib.ExitStack) -> list[_Contestant]:
-    entries = [(name, path, False) for name, path in zip(names_of(plan.packages), plan.packages, strict=True)]
-    if plan.checkpoint is not None:
-        entries.append((UPSTREAM, plan.checkpoint, True))
     return [
-        _Contestant(name, path, upstream, stack.enter_context(Worker(name, _command(upstream))))
-        for name, path, upstream in entries
+        _Contestant(entry, stack.enter_context(Worker(entry.name, _command(entry.is_upstream))))
+        for entry in plan.entries
     ]
 
 
@@ -123,12 +119,34 @@ def _command(upstream: bool) -> list[str]:
     return [sys.executable, "-P", "-m", module]  # -P: nothing of the folder that the user is in is imported
 
 
-def _load(contestants: Sequence[_Contestant], job: Job, on_step: OnStep) -> None:
+def _load(contestants: Sequence[_Contestant], job: Job, on_step: OnStep, on_failure: OnFailure) -> list[_Contestant]:
     """Upstream first, because how its tokenizer splits words is how the packages' are to."""
-    for contestant in sorted(contestants, key=lambda each: not each.upstream):
-        on_step(f"loading {contestant.name}")
-        contestant.loaded = contestant.worker.ask("load", path=str(contestant.path), job=job.to_json())
+    for contestant in sorted(contestants, key=lambda each: not each.entry.is_upstream):
+        entry = contestant.entry
+        on_step(f"loading {entry.name}")
+        where = {} if entry.backend is None else {"backend": entry.backend}
+        try:
+            contestant.loaded = contestant.worker.ask("load", path=str(entry.path), job=job.to_json(), **where)
+        except BenchError as error:
+            on_failure(error)
         job = replace(job, pretokenizer=contestant.loaded.get("pretokenizer", job.pretokenizer))
+    return [contestant for contestant in contestants if contestant.loaded]
+
+
+def _first_runs(
+    contestants: Sequence[_Contestant], job: Job, on_step: OnStep, on_failure: OnFailure
+) -> list[_Contestant]:
+    """Memory is touched and kernels are chosen in the first run; nobody is measured by it."""
+    ready = []
+    for contestant in contestants:
+        on_step(f"first run of {contestant.entry.name}")
+        try:
+            contestant.worker.ask("round", frames=min(FIRST_CHUNK, job.frames))
+        except BenchError as error:
+            on_failure(error)
+        else:
+            ready.append(contestant)
+    return ready
 
 
 def _in_turn(contestants: Sequence[_Contestant], number: int) -> list[_Contestant]:
@@ -139,21 +157,15 @@ def _in_turn(contestants: Sequence[_Contestant], number: int) -> list[_Contestan
 
 def _measure_positions(packages: Sequence[_Contestant], plan: Plan, on_step: OnStep) -> None:
     for package in packages:
-        on_step(f"filling the KV cache of {package.name}")
+        on_step(f"filling the KV cache of {package.entry.name}")
         package.worker.ask("fill", positions=plan.positions, frames=plan.rounds * POSITION_FRAMES)
     for number in range(plan.rounds):
         for package in _in_turn(packages, number):
-            on_step(f"positions, round {number + 1} of {plan.rounds}: {package.name}")
+            on_step(f"positions, round {number + 1} of {plan.rounds}: {package.entry.name}")
             for position in plan.positions:
                 answer = package.worker.ask("steps", position=position, frames=POSITION_FRAMES)
                 package.positions.setdefault(position, []).append(answer)
 
 
-def names_of(packages: Sequence[Path]) -> list[str]:
-    """A name for each: its folder's, its path where two folders have one name, numbered where it competes twice."""
-    folders = Counter(package.resolve().name for package in packages)
-    names = [str(p) if folders[p.resolve().name] > 1 else p.resolve().name for p in packages]
-    return [
-        f"{name} ({names[: place + 1].count(name)})" if names[:place].count(name) else name
-        for place, name in enumerate(names)
-    ]
+def _fail(error: BenchError) -> None:
+    raise error

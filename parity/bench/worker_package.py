@@ -26,8 +26,8 @@ class PackageContestant:
         self._stopwatch = Stopwatch()
         self._filled: dict[int, tuple[Any, Any]] = {}
 
-    def load(self, path: str, job: dict[str, Any]) -> dict[str, Any]:
-        """Load the package at `path`, verified and read before, so that only loading is timed."""
+    def load(self, path: str, backend: str, job: dict[str, Any]) -> dict[str, Any]:
+        """Load the package at `path` onto a backend, verified and read before, so that only loading is timed."""
         self._job = Job.from_json(job)
         folder = Path(path)
         Package.open(folder).verify_once()
@@ -35,7 +35,7 @@ class PackageContestant:
         begun = time.perf_counter()
         tts = self._tts = TTS.load(
             folder,
-            backend=self._job.backend,
+            backend=backend,
             threads=self._job.threads,
             huge_pages=self._job.huge_pages,
             pretokenizer=self._job.pretokenizer,

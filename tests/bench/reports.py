@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 from qwen3_tts_ncnn.parity.bench.busy import Load
+from qwen3_tts_ncnn.parity.bench.entries import entries_of
 from qwen3_tts_ncnn.parity.bench.figures import FIGURES, LOAD, PEAK, Result, spreads
 from qwen3_tts_ncnn.parity.bench.job import Job
 from qwen3_tts_ncnn.parity.bench.machine import Machine
@@ -45,7 +46,7 @@ def result_of(name: str, *scales: float, upstream: bool = False, **more: Any) ->
     return Result(
         name=name,
         path=f"/there/{name}",
-        upstream=upstream,
+        backend=None if upstream else "cpu",
         graphs={} if upstream else {"talker_decoder": "int8"},
         prompt_rows=20,
         frames=(10,) * len(scales),
@@ -56,5 +57,7 @@ def result_of(name: str, *scales: float, upstream: bool = False, **more: Any) ->
 
 def report_of(*results: Result, load: Load | None = QUIET, frames: int = 10) -> Report:
     """A report of some results."""
-    plan = Plan([Path("/there/mine")], Path("/there/ck"), Job("Hi.", threads=2, frames=frames), rounds=3)
+    plan = Plan(
+        entries_of([Path("/there/mine")], Path("/there/ck"), "cpu"), Job("Hi.", threads=2, frames=frames), rounds=3
+    )
     return Report(plan, results, MACHINE, load)

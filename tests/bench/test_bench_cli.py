@@ -11,6 +11,9 @@ import soundfile
 
 from qwen3_tts_ncnn.parity.clips import speech_like
 from tests.cli.command_line import process, process_without, refusal, run
+from tests.runtime.gpus import NO_DRIVER, Gpus, gpus
+
+__all__ = ["gpus"]
 
 SHORT = ("--text", "Good evening.", "--rounds", "2", "--frames", "5", "--threads", "1")
 
@@ -146,12 +149,20 @@ def test_a_speaker_that_the_package_lacks_is_one_line(tiny_package: Path) -> Non
         (("--chart", "nowhere/bench.png"), "nowhere is not a folder"),
         (("--reference", "nowhere.wav"), "nowhere.wav is not there"),
         (("--rounds", "0"), "--rounds"),
+        (("--devices", "--backend", "hybrid"), "--devices takes one package, and neither --checkpoint nor --backend"),
+        (("--devices", "--checkpoint", "mine"), "--devices takes one package, "),
+        (("--devices", "models/other"), "--devices takes one package, "),
     ],
 )
 def test_options_that_cannot_be_are_refused_before_anything_is_loaded(
     tiny_package: Path, options: tuple[str, ...], message: str
 ) -> None:
     assert message in refusal("bench", tiny_package, *options)
+
+
+def test_devices_without_a_device_is_one_line(gpus: Gpus, tiny_package: Path) -> None:
+    gpus(log=NO_DRIVER)
+    assert refusal("bench", tiny_package, "--devices").startswith("no Vulkan device is there: ")
 
 
 def test_json_does_not_swallow_a_package(tiny_package: Path, tmp_path: Path) -> None:

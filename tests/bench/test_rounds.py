@@ -6,8 +6,10 @@ from typing import Any, Self
 import pytest
 
 from qwen3_tts_ncnn.parity.bench import rounds
+from qwen3_tts_ncnn.parity.bench.entries import UPSTREAM, Entry, entries_of
+from qwen3_tts_ncnn.parity.bench.errors import BenchError
 from qwen3_tts_ncnn.parity.bench.job import Job
-from qwen3_tts_ncnn.parity.bench.rounds import Plan, compete, names_of
+from qwen3_tts_ncnn.parity.bench.rounds import Plan, compete
 from tests.bench.reports import round_of
 
 
@@ -45,8 +47,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, dict[str, Any
     return FakeWorker.asked
 
 
-A, B, TORCH = "a", "b", rounds.UPSTREAM
-PLAN = Plan([Path("/p/a"), Path("/p/b")], Path("/p/ck"), Job("Hi.", frames=30), rounds=2, positions=(50, 2000))
+A, B, TORCH = "a", "b", UPSTREAM
+ENTRIES = entries_of([Path("/p/a"), Path("/p/b")], Path("/p/ck"), "hybrid")
+PLAN = Plan(ENTRIES, Job("Hi.", frames=30), rounds=2, positions=(50, 2000))
 
 
 def test_all_are_loaded_upstream_first_and_packages_split_words_as_it_does(asked: list[Any]) -> None:
@@ -86,7 +89,7 @@ def test_progress_is_told_as_many_steps_as_there_are(asked: list[Any]) -> None:
 
 
 def test_the_result_is_what_the_rounds_told(asked: list[Any]) -> None:
-    results, _ = compete(Plan([Path("/p/a")], None, Job("Hi."), rounds=3), lambda _: None)
+    results, _ = compete(Plan([Entry("a", Path("/p/a"), "cpu")], Job("Hi."), rounds=3), lambda _: None)
     (result,) = results
     assert (result.name, result.path, result.upstream) == ("a", "/p/a", False)
     assert (result.frames, result.stops, result.prompt_rows) == ((10,) * 3, ("limit",) * 3, 20)
@@ -94,6 +97,28 @@ def test_the_result_is_what_the_rounds_told(asked: list[Any]) -> None:
     assert result.figures["total_rtf"].values == (2.5,) * 3
 
 
-def test_names_are_folders_paths_where_folders_are_alike_and_numbers_where_paths_are() -> None:
-    paths = [Path("/x/one"), Path("/y/one"), Path("/x/two"), Path("/x/three"), Path("/x/three")]
-    assert names_of(paths) == ["/x/one", "/y/one", "two", "/x/three", "/x/three (2)"]
+def test_a_package_is_loaded_onto_its_backend_and_upstream_onto_none(asked: list[Any]) -> None:
+    compete(PLAN, lambda _: None)
+    assert [arguments.get("backend") for _, what, arguments in asked if what == "load"] == [None, "hybrid", "hybrid"]
+
+
+@pytest.mark.parametrize("question", ["load", "round"])
+def test_who_fails_before_the_rounds_ends_it_all_or_is_left_out(
+    asked: list[Any], monkeypatch: pytest.MonkeyPatch, question: str
+) -> None:
+    ask = FakeWorker.ask
+
+    def failing(self: FakeWorker, what: str, **arguments: Any) -> dict[str, Any]:
+        if self.name == A and what == question:
+            raise BenchError(f"{A}: no memory")
+        return ask(self, what, **arguments)
+
+    monkeypatch.setattr(FakeWorker, "ask", failing)
+    with pytest.raises(BenchError, match=r"^a: no memory$"):
+        compete(PLAN, lambda _: None)
+    told: list[str] = []
+    results, _ = compete(PLAN, lambda _: None, lambda error: told.append(str(error)))
+    assert [result.name for result in results] == [B, TORCH]
+    assert told == ["a: no memory"]
+    with pytest.raises(BenchError, match=r"^nobody is left to measure$"):
+        compete(Plan([Entry(A, Path("/p/a"), "cpu")], Job("Hi."), rounds=1), lambda _: None, lambda _: None)
