@@ -64,6 +64,7 @@ FEW_CASES = 7
 )
 @click.option("--record", is_flag=True, help="Write what --teacher-forced measured into PACKAGE's model.json.")
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads of either side; physical cores if not given.")
+@click.option("--backend", default="cpu", show_default=True, help="Where the package's graphs run; as in `speak`.")
 @click.option("--json", "as_json", is_flag=True, help="The report as JSON instead of a table.")
 @click.pass_context
 def parity(
@@ -83,12 +84,14 @@ def parity(
     teacher_forced: bool,
     record: bool,
     threads: int | None,
+    backend: str,
     as_json: bool,
 ) -> None:
     """Compare PACKAGE with upstream's PyTorch model on CHECKPOINT, token by token.
 
-    Both speak on the CPU, upstream in fp32, greedily or, with a seed, drawing the same. Exit status: 0 all equal, 1 any
-    difference, 2 the comparison cannot be made. With --teacher-forced it is 0 where the measurement could be made.
+    Upstream speaks on the CPU in fp32, PACKAGE there too or where --backend says; greedily or, with a seed, drawing the
+    same. Exit status: 0 all equal, 1 any difference, 2 the comparison cannot be made. With --teacher-forced it is 0
+    where the measurement could be made.
 
     \b
     Examples:
@@ -97,6 +100,8 @@ def parity(
     """
     if record and not teacher_forced:
         raise click.UsageError("--record goes with --teacher-forced: it writes what that measured.")
+    if record and backend != "cpu":
+        raise click.UsageError("--record goes without --backend: a package carries the figures of its CPU graphs.")
     if transcript is not None and reference is None:
         raise click.UsageError("--transcript needs --reference.")
     single = None
@@ -111,7 +116,7 @@ def parity(
             "--speaker, --reference, --instruct, --language, --streaming-text and --whole-text go with --text."
         )
     limit = cases or (FEW_CASES if teacher_forced else None)
-    asked = Asked(package, checkpoint, single, limit, teacher_forced, max_frames, seeds, threads)
+    asked = Asked(package, checkpoint, single, limit, teacher_forced, max_frames, seeds, threads, backend)
     if teacher_forced:
         _print_quality(*_measure_all(asked, record), as_json)
         if record:

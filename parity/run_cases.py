@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from qwen3_tts_ncnn.parity.cases import Case, cloning_cases, default_cases, design_cases, instruction_cases
 from qwen3_tts_ncnn.parity.clips import synthetic_references
+from qwen3_tts_ncnn.runtime.manifest import read_manifest
+from qwen3_tts_ncnn.runtime.placement import Placement
 
 if TYPE_CHECKING:
     from qwen3_tts_ncnn.parity.oracle import Oracle
@@ -28,6 +30,7 @@ class Asked:
         max_frames: limit of each run of the suite.
         seeds: every case is sampled with each of them; none is greedy.
         threads: of either side; None for the physical cores.
+        backend: where the package's graphs run, as `TTS.load` has it.
     """
 
     package: Path
@@ -38,6 +41,7 @@ class Asked:
     max_frames: int
     seeds: tuple[int, ...]
     threads: int | None
+    backend: str = "cpu"
 
 
 def run_cases(asked: Asked, run: Callable[["TTS", "Oracle", Case], T]) -> list[T]:
@@ -52,8 +56,9 @@ def run_cases(asked: Asked, run: Callable[["TTS", "Oracle", Case], T]) -> list[T
         from qwen3_tts_ncnn.parity.oracle import Oracle
         from qwen3_tts_ncnn.runtime import TTS
 
+        Placement.of(asked.backend, read_manifest(asked.package))  # one that cannot be shows before upstream is loaded
         oracle = Oracle.load(asked.checkpoint, threads=asked.threads)
-        tts = TTS.load(asked.package, threads=asked.threads, pretokenizer=oracle.pretokenizer)
+        tts = TTS.load(asked.package, backend=asked.backend, threads=asked.threads, pretokenizer=oracle.pretokenizer)
         cases = (asked.single,) if asked.single else _some(suite(oracle, asked.max_frames), asked)
         chosen = [replace(case, seed=seed) for case in cases for seed in asked.seeds or (None,)]
         results = []

@@ -116,6 +116,7 @@ def test_a_reference_that_cannot_be_read_stops_before_anything_is_loaded(
         (("--text", "Hi.", "--speaker", "eric", "--cases", "2"), "--cases goes with the suite"),
         (("--max-frames", "0"), "--max-frames"),
         (("--record",), "--record goes with --teacher-forced"),
+        (("--teacher-forced", "--record", "--backend", "vulkan"), "--record goes without --backend"),
     ],
 )
 def test_options_that_do_not_belong_together_exit_with_2(
