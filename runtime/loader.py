@@ -38,6 +38,7 @@ class Loader:
     huge_pages: bool = False
     placement: Placement = field(default_factory=Placement)
     verbose: bool = False
+    _on_gpus: set[str] = field(default_factory=set, init=False)
 
     @classmethod
     def open(
@@ -90,9 +91,11 @@ class Loader:
     def _on_gpu(self, name: str, files: tuple[Path, Path], place: Place, join: Sequence[str]) -> Graph:
         option = vulkan_options(cpu_options(self.threads), fp16=place.fp16)
         try:
-            return Graph(*files, option, place.device, join=join, verbose=self.verbose)
+            graph = Graph(*files, option, place.device, join=join, verbose=self.verbose)
         except DeviceError as error:
-            raise DeviceError(f"{error}: what fits may be backend {self.placement.without(name)}") from None
+            raise DeviceError(f"{error}: what fits is backend {self.placement.of_graphs(self._on_gpus)}") from None
+        self._on_gpus.add(name)
+        return graph
 
     def talker(self) -> Talker:
         """The talker of a package that speaks."""

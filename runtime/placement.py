@@ -72,9 +72,9 @@ class Placement:
         """The place of a graph; None for the CPU."""
         return self.places.get(graph)
 
-    def without(self, graph: str) -> str:
-        """The backend that has one graph less on GPUs."""
-        return ",".join(f"{name}={place}" for name, place in self.places.items() if name != graph) or "cpu"
+    def of_graphs(self, graphs: Iterable[str]) -> str:
+        """The backend that has these graphs alone on GPUs."""
+        return ",".join(f"{name}={place}" for name, place in self.places.items() if name in set(graphs)) or "cpu"
 
     def _check_memory(self, manifest: CodecManifest) -> None:
         """Raises `DeviceError` for weights that are larger than the memory of their device, and says what fits."""

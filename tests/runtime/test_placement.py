@@ -95,12 +95,13 @@ def test_auto_is_the_cpu_where_what_was_measured_cannot_be(
         assert placed("auto", manifest) == {}
 
 
-def test_a_placement_without_one_graph_is_a_backend_again(gpus: Gpus, manifest: CodecManifest) -> None:
+def test_some_graphs_of_a_placement_are_a_backend_again(gpus: Gpus, manifest: CodecManifest) -> None:
     gpus(BUILT_IN, LARGE)
     placement = Placement.of({"codec": "vulkan:0", "predictor": "vulkan-fp16"}, manifest)
-    fewer = Placement.of(placement.without("predictor_heads"), manifest)
-    assert fewer.places == {name: placement.places[name] for name in ("codec_decoder", "predictor_decoder")}
-    assert Placement.of("codec=vulkan", manifest).without("codec_decoder") == "cpu"
+    some = ("predictor_decoder", "codec_decoder")
+    fewer = Placement.of(placement.of_graphs(some), manifest)
+    assert fewer.places == {name: placement.places[name] for name in some}
+    assert placement.of_graphs([]) == "cpu"
 
 
 def test_a_mapping_may_name_two_devices(gpus: Gpus, manifest: CodecManifest) -> None:
