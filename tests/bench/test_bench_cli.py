@@ -11,9 +11,6 @@ import soundfile
 
 from qwen3_tts_ncnn.parity.clips import speech_like
 from tests.cli.command_line import process, process_without, refusal, run
-from tests.runtime.gpus import NO_DRIVER, Gpus, gpus
-
-__all__ = ["gpus"]
 
 SHORT = ("--text", "Good evening.", "--rounds", "2", "--frames", "5", "--threads", "1")
 
@@ -158,11 +155,6 @@ def test_options_that_cannot_be_are_refused_before_anything_is_loaded(
     tiny_package: Path, options: tuple[str, ...], message: str
 ) -> None:
     assert message in refusal("bench", tiny_package, *options)
-
-
-def test_devices_without_a_device_is_one_line(gpus: Gpus, tiny_package: Path) -> None:
-    gpus(log=NO_DRIVER)
-    assert refusal("bench", tiny_package, "--devices").startswith("no Vulkan device is there: ")
 
 
 def test_json_does_not_swallow_a_package(tiny_package: Path, tmp_path: Path) -> None:

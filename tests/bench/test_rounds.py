@@ -1,50 +1,17 @@
 """Who is asked what, in which order: all loaded first, then one after another, another one first each round."""
 
 from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
-from qwen3_tts_ncnn.parity.bench import rounds
 from qwen3_tts_ncnn.parity.bench.entries import UPSTREAM, Entry, entries_of
 from qwen3_tts_ncnn.parity.bench.errors import BenchError
 from qwen3_tts_ncnn.parity.bench.job import Job
 from qwen3_tts_ncnn.parity.bench.rounds import Plan, compete
-from tests.bench.reports import round_of
+from tests.bench.workers import FakeWorker, asked
 
-
-class FakeWorker:
-    """Answers what is asked, and writes it down."""
-
-    asked: list[tuple[str, str, dict[str, Any]]]
-    pid = 1
-
-    def __init__(self, name: str, command: list[str]) -> None:
-        self.name, self.command = name, command
-
-    def ask(self, question: str, **arguments: Any) -> dict[str, Any]:
-        self.asked.append((self.name, question, arguments))
-        if question == "load":
-            return {"load_seconds": 1.0, "graphs": {}, "prompt_rows": 20} | (
-                {"pretokenizer": "directory"} if "upstream" in self.command[-1] else {}
-            )
-        if question == "steps":
-            seconds = 0.1 if arguments["position"] == 50 else 0.2
-            return {"frames": arguments["frames"], "talker_seconds": seconds, "predictor_seconds": 0.0}
-        return round_of() if question == "round" else {"peak_bytes": 10**9}
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.asked.append((self.name, "end", {}))
-
-
-@pytest.fixture
-def asked(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, dict[str, Any]]]:
-    FakeWorker.asked = []
-    monkeypatch.setattr(rounds, "Worker", FakeWorker)
-    return FakeWorker.asked
+__all__ = ["asked"]
 
 
 A, B, TORCH = "a", "b", UPSTREAM

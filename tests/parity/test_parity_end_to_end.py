@@ -40,8 +40,8 @@ class Impostor:
 def compare_two_cases(
     checkpoint: Path, monkeypatch: pytest.MonkeyPatch, slip: int | None, *more: str
 ) -> tuple[int, Any]:
-    def load(package: Path, *, threads: int | None, pretokenizer: str) -> Any:
-        assert (package, pretokenizer) == (Path("package"), "directory")
+    def load(package: Path, *, backend: str, threads: int | None, pretokenizer: str) -> Any:
+        assert (package, backend, pretokenizer) == (Path("package"), "cpu", "directory")
         return Impostor(Oracle.load(checkpoint, threads), slip)
 
     monkeypatch.setattr(TTS, "load", load)

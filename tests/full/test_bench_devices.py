@@ -1,4 +1,4 @@
-"""`bench --devices`: one package on the CPU and on the GPU, and what `auto` makes of it."""
+"""`bench --devices` for real, on llvmpipe: a minute of compiled shaders for a tiny package."""
 
 import json
 from pathlib import Path
@@ -7,6 +7,11 @@ import pytest
 
 from qwen3_tts_ncnn.runtime.devices import Device
 from tests.cli.command_line import run
+from tests.vulkan.conftest import llvmpipe
+
+__all__ = ["llvmpipe"]
+
+pytestmark = pytest.mark.full
 
 SHORT = ("--text", "Hi.", "--rounds", "1", "--frames", "2", "--threads", "1")
 
