@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from qwen3_tts_ncnn.parity.bench.errors import BenchError
 from tests.bench.workers import FakeWorker, asked
 from tests.cli.command_line import refusal, run
 from tests.runtime.gpus import BUILT_IN, LARGE, NO_DRIVER, SMALL, Gpus, gpus
@@ -55,17 +54,10 @@ def test_where_the_cpu_is_the_fastest_auto_is_the_cpu(gpus: Gpus, asked: list[An
 
 
 def test_what_has_no_room_or_fails_is_left_out_and_said_so(
-    gpus: Gpus, asked: list[Any], tiny_package: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
+    gpus: Gpus, asked: list[Any], tiny_package: Path, kept: Path
 ) -> None:
-    ask = FakeWorker.ask
-
-    def failing(self: FakeWorker, question: str, **arguments: Any) -> dict[str, Any]:
-        if self.name == "vulkan:1":
-            raise BenchError("vulkan:1: its process was killed by SIGSEGV")
-        return ask(self, question, **arguments)
-
     gpus(SMALL, LARGE)
-    monkeypatch.setattr(FakeWorker, "ask", failing)
+    FakeWorker.failures = {("vulkan:1", "load"): "vulkan:1: its process was killed by SIGSEGV"}
     done = run("bench", tiny_package, "--devices", "--rounds", "1", "--json")
     assert done.exit_code == 0, done.stderr
     assert [each["name"] for each in json.loads(done.stdout)["contestants"]] == ["cpu", "hybrid:1"]

@@ -70,17 +70,8 @@ def test_a_package_is_loaded_onto_its_backend_and_upstream_onto_none(asked: list
 
 
 @pytest.mark.parametrize("question", ["load", "round"])
-def test_who_fails_before_the_rounds_ends_it_all_or_is_left_out(
-    asked: list[Any], monkeypatch: pytest.MonkeyPatch, question: str
-) -> None:
-    ask = FakeWorker.ask
-
-    def failing(self: FakeWorker, what: str, **arguments: Any) -> dict[str, Any]:
-        if self.name == A and what == question:
-            raise BenchError(f"{A}: no memory")
-        return ask(self, what, **arguments)
-
-    monkeypatch.setattr(FakeWorker, "ask", failing)
+def test_who_fails_before_the_rounds_ends_it_all_or_is_left_out(asked: list[Any], question: str) -> None:
+    FakeWorker.failures = {(A, question): f"{A}: no memory"}
     with pytest.raises(BenchError, match=r"^a: no memory$"):
         compete(PLAN, lambda _: None)
     told: list[str] = []

@@ -1,4 +1,4 @@
-"""Half precision on a GPU: near, not equal, and for the graphs alone that are asked for."""
+"""Half precision on a GPU: near float32, and not equal to it."""
 
 from pathlib import Path
 
