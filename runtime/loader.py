@@ -79,14 +79,14 @@ class Loader:
         """
         files = self.package.graph_files(name)
         place = self.placement.place(name)
-        if place is not None:
-            graph = self._on_gpu(name, files, place, join)
-        else:
-            option = cpu_options(self.threads, self.package.manifest.graphs[name].precision)
-            with on_huge_pages() if self.huge_pages else nullcontext():
-                graph = Graph(*files, option, verbose=self.verbose)
-        hand_back()
+        with on_huge_pages() if self.huge_pages and place is None else nullcontext():
+            graph = self._on_cpu(name, files) if place is None else self._on_gpu(name, files, place, join)
+            hand_back()  # before anything is moved: what is free need not be
         return graph
+
+    def _on_cpu(self, name: str, files: tuple[Path, Path]) -> Graph:
+        option = cpu_options(self.threads, self.package.manifest.graphs[name].precision)
+        return Graph(*files, option, verbose=self.verbose)
 
     def _on_gpu(self, name: str, files: tuple[Path, Path], place: Place, join: Sequence[str]) -> Graph:
         option = vulkan_options(cpu_options(self.threads), fp16=place.fp16)
